@@ -1,0 +1,99 @@
+"""store.json: the format's version, what the store adds to the ontology, and its policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kg.errors import FormatError, FormatVersionError, OntologyError
+from kg.format.canonical import encode, load
+from kg.format.schema import problems
+from kg.ontology import Ontology, extend, shipped
+
+VERSION = 1
+PATH = "store.json"
+# An exact name links things that have few namesakes; people and places have many, so there
+# only without a conflicting identifying fact (`kg.resolve`).
+EXACT = {
+    "Object": "link",
+    "Organization": "link",
+    "Event": "link",
+    "Person": "link",
+    "Location": "link",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What store.json says; `more` keeps members that this version does not know."""
+
+    version: int = VERSION
+    additions: Mapping[str, Any] = field(
+        default_factory=lambda: {"types": {}, "keys": {}, "predicates": {}}
+    )
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    fan_out: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ontology(self) -> Ontology:
+        """The ontology in force: the shipped one and this store's additions."""
+        return extend(shipped(), self.additions)
+
+    def exact(self, type_name: str) -> str:
+        """What an exact name of that type does: `link` or `review`."""
+        policy = self.policies.get("exact", {})
+        return str(policy.get(type_name, EXACT.get(type_name, "link")))
+
+
+def parse_settings(data: bytes) -> Settings:
+    """Return the settings of a store.
+
+    Raises:
+        FormatVersionError: a newer kg wrote it.
+        FormatError: it breaks the format.
+    """
+    raw = load(data, PATH)
+    version = raw.get("kg_format")
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+        raise FormatVersionError(
+            PATH, f"written in format {version}, this kg writes {VERSION}: upgrade kg to write here"
+        )
+    found = problems("store", raw)
+    if found:
+        raise FormatError(PATH, found[0].problem, found[0].pointer)
+    known = ("kg_format", "ontology", "policies", "fan_out")
+    settings = Settings(
+        version=raw["kg_format"],
+        additions={"types": {}, "keys": {}, "predicates": {}, **raw.get("ontology", {})},
+        policies=raw.get("policies", {}),
+        fan_out=tuple(sorted(raw.get("fan_out", []))),
+        more={name: value for name, value in raw.items() if name not in known},
+    )
+    try:
+        _ = settings.ontology
+    except OntologyError as error:
+        raise FormatError(PATH, str(error), "/ontology") from None
+    return settings
+
+
+def dump_settings(settings: Settings) -> bytes:
+    """Return store.json's bytes: the format first, a definition or policy on a line each."""
+    blocks = [f'  "kg_format": {settings.version}']
+    groups = [
+        f'    "{group}": {_table(settings.additions[group], 6)}'
+        for group in ("types", "keys", "predicates")
+    ]
+    blocks.append('  "ontology": {\n' + ",\n".join(groups) + "\n  }")
+    blocks.append(f'  "policies": {_table(settings.policies, 4)}')
+    blocks.append(f'  "fan_out": {encode(sorted(settings.fan_out))}')
+    blocks += [f"  {encode(name)}: {encode(value)}" for name, value in settings.more.items()]
+    return ("{\n" + ",\n".join(blocks) + "\n}\n").encode()
+
+
+def _table(members: Mapping[str, Any], indent: int) -> str:
+    if not members:
+        return "{}"
+    rows = [f"{' ' * indent}{encode(n)}: {encode(members[n])}" for n in sorted(members)]
+    return "{\n" + ",\n".join(rows) + "\n" + " " * (indent - 2) + "}"
