@@ -44,7 +44,7 @@ class Place:
     @property
     def commondir(self) -> str:
         """The git directory that all linked worktrees share; "" outside git."""
-        return _commondir(self.gitdir) if self.gitdir else ""
+        return commondir_of(self.gitdir) if self.gitdir else ""
 
     @property
     def shared(self) -> bool:
@@ -86,7 +86,7 @@ def at(folder: str, why: str) -> Place | None:
         seed = _has_entities(folder)
     if not (marked or seed):
         return None
-    top, gitdir = _repository(folder)
+    top, gitdir = repository_around(folder)
     return Place(folder, top, gitdir, why, seed=seed)
 
 
@@ -101,7 +101,7 @@ def is_gitdir(folder: str) -> bool:
 
 def head(gitdir: str) -> str | None:
     """Return the commit id HEAD names, "" when unborn, None when git itself must be asked."""
-    common = _commondir(gitdir)
+    common = commondir_of(gitdir)
     value = _read(gitdir + "/HEAD")
     for _ in range(5):  # git's own limit on chained symbolic refs
         if value is None:
@@ -162,7 +162,7 @@ def _has_entities(folder: str) -> bool:
     return os.path.isdir(folder + "/entities") and not os.path.exists(folder + "/store.json")
 
 
-def _repository(folder: str) -> tuple[str, str]:
+def repository_around(folder: str) -> tuple[str, str]:
     """Return (top of the working tree, git directory) of the repository around, or ("", "")."""
     while True:
         gitdir = _gitdir(folder)
@@ -186,13 +186,14 @@ def _gitdir(top: str) -> str:
 
 def _main_worktree(top: str) -> str:
     gitdir = _gitdir(top)
-    common = _commondir(gitdir) if gitdir else ""
+    common = commondir_of(gitdir) if gitdir else ""
     if not common or common == gitdir or os.path.basename(common) != ".git":
         return ""
     return os.path.dirname(common)
 
 
-def _commondir(gitdir: str) -> str:
+def commondir_of(gitdir: str) -> str:
+    """Return the git directory that all linked worktrees of a repository share."""
     data = _read(gitdir + "/commondir")
     if data is None:
         return gitdir

@@ -9,7 +9,7 @@ saw it were recorded.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from kg.model import (
     Claim,
@@ -145,5 +145,5 @@ def _with(retracted: tuple[Retraction, ...], more: Retraction) -> tuple[Retracti
     return retracted if more in retracted else (*retracted, more)
 
 
-def _members(claim: Claim) -> dict[str, object]:
+def _members(claim: Claim) -> dict[str, Any]:
     return {name: getattr(claim, name) for name in Claim.__dataclass_fields__}

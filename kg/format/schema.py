@@ -54,7 +54,7 @@ def validator(name: str) -> Draft202012Validator:
     for form, check in (("kg-time", _is_time), ("kg-id", _is_id), ("kg-src", _is_src)):
         checker.checks(form)(check)
     # JSON Schema counts 1.0 among the integers; a canonical file has no decimals at all
-    strict = extend(
+    strict: Any = extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
     )

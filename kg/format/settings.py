@@ -14,13 +14,13 @@ from kg.ontology import Ontology, extend, shipped
 VERSION = 1
 PATH = "store.json"
 # An exact name links things that have few namesakes; people and places have many, so there
-# only without a conflicting identifying fact (`kg.resolve`).
+# an identifying fact that conflicts prevents it (`kg.resolve.decide`).
 EXACT = {
     "Object": "link",
     "Organization": "link",
     "Event": "link",
-    "Person": "link",
-    "Location": "link",
+    "Person": "check",
+    "Location": "check",
 }
 
 
@@ -42,7 +42,7 @@ class Settings:
         return extend(shipped(), self.additions)
 
     def exact(self, type_name: str) -> str:
-        """What an exact name of that type does: `link` or `review`."""
+        """What an exact name of that type does: `link`, `check` or `review`."""
         policy = self.policies.get("exact", {})
         return str(policy.get(type_name, EXACT.get(type_name, "link")))
 

@@ -37,20 +37,23 @@ def decide(
 ) -> Decision:
     """Return what a mention of `name` is, among the entities of that exact name or alias.
 
-    A candidate whose identifying facts (e-mail, URL, serial) disagree with the mention's is
-    another thing of the same name; one whose agree is the thing. Where that leaves no single
-    candidate, or the policy for the type is `review`, a person decides.
+    The policy for the type says what an exact name is worth: `link`; `check`, which links
+    unless identifying facts (e-mail, URL, serial) conflict, for types whose names are shared;
+    or `review`. Identifying facts that agree settle it under any policy. Where no single
+    candidate is left, a person decides.
     """
     if not candidates:
         return Created()
-    agreeing = [c for c in candidates if _agree(c, identifying, ontology) is True]
-    possible = agreeing or [c for c in candidates if _agree(c, identifying, ontology) is not False]
+    agreements = {c.id: _agree(c, identifying, ontology) for c in candidates}
+    possible = [c for c in candidates if agreements[c.id]] or [
+        c for c in candidates if policy == "link" or agreements[c.id] is None
+    ]
     ids = tuple(sorted(c.id for c in (possible or candidates)))
     if not possible:
         return Pending(ids, "same name, but identifying facts differ")
     if len(possible) > 1:
         return Pending(ids, "the name fits several")
-    if policy == "review" and not agreeing:
+    if policy == "review" and not agreements[possible[0].id]:
         return Pending(ids, "exact names of this type go to review in this store")
     return Matched(possible[0].id, "name" if fold(possible[0].name) == fold(name) else "alias")
 

@@ -1,0 +1,241 @@
+"""Changes on top of a snapshot, as values; bytes only when they are taken out to be committed.
+
+Reading sees what has been put. Where files go (fan-out, raw/ folders) is decided here, at the
+moment of taking, so that the layout follows the store's size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from kg.errors import NotFoundError, RefusedError
+from kg.format import (
+    EDGES,
+    ENTITIES,
+    FAN_OUT_AT,
+    RAW,
+    Settings,
+    dump_edge,
+    dump_entity,
+    dump_settings,
+    edge_path,
+    entity_path,
+    fanned,
+    parse_edge,
+    parse_entity,
+    parse_settings,
+    raw_path,
+)
+from kg.format.settings import PATH as SETTINGS
+from kg.model import Edge, Entity, RawName, Source, split_id
+from kg.store import Snapshot
+from kg.text import fold
+
+Key = tuple[str, str, str]
+Named = Callable[[str, str], list[str]]  # (id prefix, folded name) -> ids, in the snapshot
+Edges = Callable[[str], list[Key]]  # id -> keys of its edges, in the snapshot
+
+
+class Draft:
+    """The store as it would be after the changes made so far."""
+
+    def __init__(self, snapshot: Snapshot, named: Named, edges_of: Edges) -> None:
+        self._snapshot, self._named, self._edges_of = snapshot, named, edges_of
+        data = snapshot.read(SETTINGS)
+        self.settings = parse_settings(data) if data is not None else Settings()
+        self.ontology = self.settings.ontology
+        self._read_fan_out = frozenset(self.settings.fan_out)
+        self._entities: dict[str, Entity | None] = {}
+        self._edges: dict[Key, Edge | None] = {}
+        self._files: dict[str, bytes | None] = {}
+        self._names: dict[tuple[str, str], set[str]] = {}
+        self._edges_put: dict[str, set[Key]] = {}
+        self._dirty: dict[str | Key, None] = {}  # a dict keeps the order in which they came
+        self._dirty_files: set[str] = set()
+        self._placed: dict[str | Key, str] = {}  # what earlier takings have put where
+        self._raw_count = -1
+
+    # reading
+
+    def entity(self, id_: str) -> Entity | None:
+        """Return the entity of that id, None where there is none."""
+        if id_ not in self._entities:
+            path = entity_path(id_, self._read_fan_out)
+            data = self._snapshot.read(path)
+            self._entities[id_] = parse_entity(data, path) if data is not None else None
+        return self._entities[id_]
+
+    def existing(self, id_: str, near: Callable[[str], list[str]]) -> Entity:
+        """Return the entity of that id.
+
+        Raises:
+            NotFoundError: there is none; names the nearest ones.
+        """
+        found = self.entity(id_)
+        if found is None:
+            raise NotFoundError(no_such(id_, near(id_)))
+        return found
+
+    def edge(self, key: Key) -> Edge | None:
+        """Return the edge of that key, None where there is none."""
+        if key not in self._edges:
+            path = edge_path(*key, self._read_fan_out)
+            data = self._snapshot.read(path)
+            self._edges[key] = parse_edge(data, path) if data is not None else None
+        return self._edges[key]
+
+    def named(self, prefix: str, name: str) -> list[Entity]:
+        """Return the entities of that type whose name or other name is exactly this, folded."""
+        folded = fold(name)
+        ids = {*self._named(prefix, folded), *self._names.get((prefix, folded), ())}
+        found = (self.entity(id_) for id_ in sorted(ids))
+        return [e for e in found if e is not None and folded in _names(e)]
+
+    def edges_of(self, id_: str) -> list[Edge]:
+        """Return the edges of which the entity is the subject."""
+        keys = {*(k for k in self._edges_of(id_) if k[0] == id_), *self._edges_put.get(id_, ())}
+        return [e for e in (self.edge(key) for key in sorted(keys)) if e is not None]
+
+    def file(self, path: str) -> bytes | None:
+        """Return the bytes of any other file, None where there is none."""
+        if path in self._files:
+            return self._files[path]
+        return self._snapshot.read(path)
+
+    def line_count(self, source: Source) -> int:
+        """Return how many lines a raw file has; 0 where there is none."""
+        data = self.file(source.path)
+        return 0 if data is None else data.count(b"\n") + (not data.endswith(b"\n"))
+
+    # changing
+
+    def put(self, entity: Entity) -> None:
+        """Put an entity, its contested keys computed anew; unchanged ones cost nothing."""
+        entity = replace(entity, contested=self.ontology.contested(entity.facts))
+        if entity == self.entity(entity.id):
+            return
+        self._entities[entity.id] = entity
+        for name in _names(entity):
+            self._names.setdefault((split_id(entity.id)[0], name), set()).add(entity.id)
+        self._dirty[entity.id] = None
+
+    def put_edge(self, edge: Edge) -> None:
+        """Put an edge."""
+        if edge == self.edge(edge.key):
+            return
+        self._edges[edge.key] = edge
+        self._edges_put.setdefault(edge.subject, set()).add(edge.key)
+        self._dirty[edge.key] = None
+
+    def remove_edge(self, key: Key) -> None:
+        """Remove an edge's file."""
+        self._edges[key] = None
+        self._dirty[key] = None
+
+    def put_file(self, path: str, data: bytes | None) -> None:
+        """Put any other file (None removes it)."""
+        if self.file(path) != data:
+            self._files[path] = data
+            self._dirty_files.add(path)
+
+    def put_settings(self, settings: Settings) -> None:
+        """Put new settings, in force at once."""
+        self.settings, self.ontology = settings, settings.ontology
+        self.put_file(SETTINGS, dump_settings(settings))
+
+    def add_raw(self, run: str, agent: str, data: bytes) -> str:
+        """Put a text of raw/ and return its path: the same bytes of the same run are one file."""
+        digest = hashlib.sha256(data).hexdigest()
+        for length in (8, 16, 64):
+            name = RawName(run, agent, digest[:length])
+            paths = [raw_path(name, folded) for folded in (False, True)]
+            there = {path: found for path in paths if (found := self.file(path)) is not None}
+            if data in there.values():
+                return next(path for path, found in there.items() if found == data)
+            if not there:
+                path = paths[self._count_raw() >= FAN_OUT_AT]
+                self._raw_count += 1
+                self.put_file(path, data)
+                return path
+        raise RefusedError("two texts of one sha256: this cannot happen, report it")
+
+    def _count_raw(self) -> int:
+        if self._raw_count < 0:
+            self._raw_count = self._snapshot.count(RAW)
+        return self._raw_count
+
+    # taking out
+
+    def take(self) -> dict[str, bytes | None]:
+        """Return {path: bytes or None} of all that changed since the last taking."""
+        changes = self._fan_out()
+        for item in self._dirty:
+            path = self._path(item, self.settings.fan_out)
+            changes[path] = self._bytes(item)
+            self._placed[item] = path
+        changes |= {path: self._files[path] for path in sorted(self._dirty_files)}
+        self._dirty.clear()
+        self._dirty_files.clear()
+        return changes
+
+    def _path(self, item: str | Key, fan_out: Collection[str]) -> str:
+        return entity_path(item, fan_out) if isinstance(item, str) else edge_path(*item, fan_out)
+
+    def _bytes(self, item: str | Key) -> bytes | None:
+        if isinstance(item, str):
+            entity = self._entities[item]
+            return dump_entity(entity) if entity is not None else None
+        edge = self._edges[item]
+        return dump_edge(edge) if edge is not None else None
+
+    def _fan_out(self) -> dict[str, bytes | None]:
+        """Spread the folders that have grown too large; return the moves of their old files."""
+        crowded = [
+            folder
+            for folder, more in self._growth().items()
+            if folder not in self.settings.fan_out
+            and self._snapshot.count(folder) + more > FAN_OUT_AT
+        ]
+        if not crowded:
+            return {}
+        fan_out = tuple(sorted({*self.settings.fan_out, *crowded}))
+        self.put_settings(replace(self.settings, fan_out=fan_out))
+        moves: dict[str, bytes | None] = {}
+        for folder in crowded:
+            for path, id_ in self._snapshot.files(folder):
+                moves[path] = None
+                moves[fanned(folder, path.rpartition("/")[2])] = self._snapshot.blob(id_)
+        for item, path in self._placed.items():
+            if _folder(item) in crowded:
+                moves[path] = None
+                self._dirty[item] = None
+        return moves
+
+    def _growth(self) -> Counter[str]:
+        """Return how many files each folder gains over the snapshot."""
+        return Counter(
+            _folder(item)
+            for item in {**self._placed, **self._dirty}
+            if not self._snapshot.id_of(self._path(item, self._read_fan_out))
+        )
+
+
+def _folder(item: str | Key) -> str:
+    if isinstance(item, str):
+        return f"{ENTITIES}/{split_id(item)[0]}"
+    return f"{EDGES}/{split_id(item[0])[0]}"
+
+
+def no_such(id_: str, near: list[str]) -> str:
+    """Return the message for an id that names nothing, with the nearest ones."""
+    hint = f": did you mean {' or '.join(near[:3])}?" if near else ": see kg ls"
+    return f"there is no {id_}{hint}"
+
+
+def _names(entity: Entity) -> set[str]:
+    return {fold(name) for name in (entity.name, *entity.aliases)}
+
+

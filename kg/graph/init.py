@@ -1,0 +1,133 @@
+"""Making a store, or making one of what is there: a folder becomes a memory in one commit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+
+from kg import place as places
+from kg.errors import AlreadyExistsError, NotARepositoryError
+from kg.format import Settings
+from kg.graph.adopt import adopt
+from kg.graph.draft import Draft
+from kg.graph.graph import Graph
+from kg.place import Place
+from kg.store.repository import create
+from kg.store.worktree import Worktree
+
+ATTRIBUTES = b"* -text\n*.json merge=kg\n"  # no line ending is touched; text merges break JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What `init` did; `excluded` is the exclude file of the repository around, if it changed."""
+
+    place: Place
+    commit: str
+    adopted: tuple[str, ...] = ()
+    excluded: str = ""
+
+
+def init(folder: str, *, layout: str = "own", committer: tuple[str, str] | None = None) -> Made:
+    """Make a store in `folder`, or adopt the hand-written one that is there, in one commit.
+
+    `layout` is `own` (a repository of its own in the folder), `in-tree` (a folder of the
+    repository around it) or `bare` (no working tree).
+
+    Raises:
+        AlreadyExistsError: there is a store already.
+        NotARepositoryError: `in-tree` outside a repository.
+    """
+    folder = os.path.realpath(folder)
+    found = places.at(folder, "named") if os.path.isdir(folder) else None
+    if found is not None and not found.seed and not _unfounded(found):
+        raise AlreadyExistsError(f"{folder} is a store already: see kg -C {folder} status")
+    tracked = found is not None and found.seed and _tracked(found)
+    place, excluded = _place(folder, "in-tree" if tracked and layout == "own" else layout)
+    graph = Graph(place, committer=committer)
+    edited = _files_there(graph) if place.folder else {}
+    adopted: list[str] = []
+    commit = graph.change(
+        _founding(graph, edited, adopted), op="init", edited=edited, founding=True
+    )
+    graph.close()
+    return Made(place=place, commit=commit, adopted=tuple(adopted), excluded=excluded)
+
+
+def format_page() -> bytes:
+    """Return the format document that every store carries as its README.md."""
+    return files("kg").joinpath("FORMAT.md").read_bytes()
+
+
+def _founding(graph: Graph, edited: dict[str, str], adopted: list[str]) -> Callable[[Draft], str]:
+    def found(draft: Draft) -> str:
+        adopted.clear()
+        draft.put_settings(Settings())
+        if edited:
+            adopted.extend(adopt(graph, draft, sorted(edited)))
+        draft.put_file("README.md", format_page())
+        draft.put_file(".gitattributes", ATTRIBUTES)
+        return f"Adopt {len(adopted)} hand-written files" if adopted else "Begin a memory"
+
+    return found
+
+
+def _place(folder: str, layout: str) -> tuple[Place, str]:
+    if layout == "in-tree":
+        os.makedirs(folder, exist_ok=True)
+        top, gitdir = places.repository_around(folder)
+        if not gitdir:
+            raise NotARepositoryError(f"{folder} is in no git repository: leave out --in-tree")
+        return Place(folder, top, gitdir, "just made"), ""
+    if layout == "bare":
+        create(folder, bare=True)
+        return Place("", "", folder, "just made"), ""
+    outer_top, outer = places.repository_around(os.path.dirname(folder))
+    os.makedirs(folder, exist_ok=True)
+    if places.repository_around(folder)[0] != folder:
+        create(folder, bare=False)
+    return (
+        Place(folder, folder, places.repository_around(folder)[1], "just made"),
+        _exclude(folder, outer_top, outer) if outer else "",
+    )
+
+
+def _exclude(folder: str, top: str, gitdir: str) -> str:
+    """Keep the store's folder out of the repository around it; return the file that says so."""
+    line = f"/{os.path.relpath(folder, top).replace(os.sep, '/')}/"
+    path = f"{places.commondir_of(gitdir)}/info/exclude"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except FileNotFoundError:
+        text = ""
+    if line in text.splitlines():
+        return ""
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(("" if not text or text.endswith("\n") else "\n") + line + "\n")
+    return path
+
+
+def _unfounded(found: Place) -> bool:
+    """Whether it is a repository that holds no store yet: a fresh bare one."""
+    return found.bare and Graph(found).at().read("store.json") is None
+
+
+def _tracked(seed: Place) -> bool:
+    return bool(seed.gitdir and seed.prefix and Graph(seed).at().tree)
+
+
+def _files_there(graph: Graph) -> dict[str, str]:
+    """Return {path: blob id} of the files already in the folder."""
+    folder, files_ = graph.place.folder, Worktree(graph.repository)
+    found = {}
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f != ".git" and not os.path.islink(f"{at}/{f}"))
+        for name in sorted(names):
+            path = os.path.relpath(f"{at}/{name}", folder).replace(os.sep, "/")
+            if not os.path.islink(f"{at}/{name}"):
+                found[path] = files_.id_of(path)
+    return found

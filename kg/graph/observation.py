@@ -1,0 +1,362 @@
+"""The observation: what a run reports it saw, and the one thing that can be written.
+
+Everything that changes facts goes through it, people's direct verbs too, so that every write
+has a text, a run, an agent and a source. `kg/schema/observation.json` is the published form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from kg.errors import MissingSourceError, RefusedError
+from kg.model import (
+    Value,
+    check_agent,
+    check_name,
+    check_text,
+    check_value,
+    parse_source,
+    run_order,
+    split_id,
+)
+
+T = TypeVar("T")
+MAX_TEXT = 20 * 1024 * 1024  # bytes; a text is read whole, hashed and scanned
+_ANCHOR = ("quote", "lines", "src", "in")
+_OPTIONS = ("kind", "basis", "importance", "since", "until")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """Where something was said: a quote (of this text, or `within` a raw file), lines, or a src."""
+
+    quote: str = ""
+    lines: tuple[int, int] | None = None
+    src: str = ""
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A thing the run speaks of: by `id`, or by type and name; `ref` names it in this observation."""
+
+    ref: str
+    id: str = ""
+    type: str = ""
+    name: str = ""
+    aliases: tuple[tuple[str, Anchor], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """A claim's optional members, as given."""
+
+    kind: str | None = None
+    basis: str | None = None
+    importance: int | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidFact:
+    """A fact as said: `entity` is a ref or an id, and so is `v` where the key takes an entity."""
+
+    entity: str
+    k: str
+    v: Value
+    anchor: Anchor
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidEdge:
+    """An edge as said, between refs or ids."""
+
+    subject: str
+    predicate: str
+    object: str
+    anchor: Anchor
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidTrace:
+    """What was tried, as said."""
+
+    about: tuple[str, ...]
+    tried: str
+    outcome: str
+    because: str
+    anchor: Anchor
+    error: str | None = None
+    prose: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidRetraction:
+    """That something is no longer held: a fact (`k`, and `v` where there are several) or an edge."""
+
+    entity: str
+    anchor: Anchor
+    k: str = ""
+    v: Value | None = None
+    predicate: str = ""
+    object: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidName:
+    """That a thing is now called something else."""
+
+    entity: str
+    name: str
+    anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one run and agent saw, in one text, and what it makes of it."""
+
+    run: str
+    agent: str
+    at: int
+    text: str = ""
+    session: str = ""
+    entities: tuple[Mention, ...] = ()
+    facts: tuple[SaidFact, ...] = ()
+    edges: tuple[SaidEdge, ...] = ()
+    tried: tuple[SaidTrace, ...] = ()
+    retract: tuple[SaidRetraction, ...] = ()
+    rename: tuple[SaidName, ...] = ()
+
+
+def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) -> Observation:
+    """Return the observation a JSON object says; `run`, `agent` and `at` fill in for its own.
+
+    Raises:
+        RefusedError: it breaks the contract; the message names the place and the problem.
+    """
+    try:
+        return _observation(raw, run, agent, at)
+    except (RefusedError, TypeError, KeyError, AttributeError) as error:
+        from kg.format.schema import problems
+
+        for problem in problems("observation", raw):
+            where = problem.pointer or "the observation"
+            raise RefusedError(f"{where}: {problem.problem}: see kg remember --help") from None
+        raise error if isinstance(error, RefusedError) else RefusedError(
+            f"the observation: {error}: see kg remember --help"
+        ) from None
+
+
+def render_conversation(topic: str, at: str, messages: list[Mapping[str, str]]) -> str:
+    """Return a conversation as raw text: a header line, then one line a turn (FORMAT.md, raw/)."""
+    head = ["# conversation", at, " ".join(topic.split())]
+    rows = [" ".join(part for part in head if part)]
+    for turn in messages:
+        said = " ".join(turn["content"].split())
+        mark = f"[{when(turn['at'])}] " if turn.get("at") else ""
+        rows.append(f"{mark}{' '.join(turn['role'].split())}: {said}")
+    return "\n".join(rows) + "\n"
+
+
+def when(text: str) -> str:
+    """Return a date as it is, and an RFC 3339 time in UTC as FORMAT.md writes it."""
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return text
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise RefusedError(
+            f"{ascii(text)} is not a time: write 2026-11-30 or 2026-11-30T09:00:00Z"
+        ) from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Observation:
+    _only(raw, tuple(Observation.__dataclass_fields__) + ("topic", "messages"))
+    run, agent = raw.get("run", run), raw.get("agent", agent)
+    run_order(run)
+    check_agent(agent)
+    made = Observation(
+        run=run,
+        agent=agent,
+        at=_seconds(raw["at"]) if "at" in raw else at,
+        text=_text(raw),
+        session=check_name(raw["session"], "session") if raw.get("session") else "",
+        entities=_each(raw, "entities", _mention),
+        facts=_each(raw, "facts", _fact),
+        edges=_each(raw, "edges", _edge),
+        tried=_each(raw, "tried", _trace),
+        retract=_each(raw, "retract", _retraction),
+        rename=_each(raw, "rename", _name),
+    )
+    refs = [m.ref for m in made.entities]
+    if len(set(refs)) != len(refs):
+        raise RefusedError("two entities have one ref: give each its own")
+    return made
+
+
+def _text(raw: Mapping[str, Any]) -> str:
+    if "messages" in raw:
+        if "text" in raw:
+            raise RefusedError("give text or messages, not both")
+        at = when(raw["at"]) if raw.get("at") else ""
+        return render_conversation(raw.get("topic", ""), at, raw["messages"])
+    text = raw.get("text", "")
+    if not isinstance(text, str):
+        raise RefusedError("text must be a string")
+    return check_raw(text)
+
+
+def check_raw(text: str) -> str:
+    """Return a text that raw/ can hold, with a final line feed.
+
+    Raises:
+        RefusedError: too long, binary, or half a character.
+    """
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise RefusedError(f"the text holds a NUL byte in line {line}: it is not text, convert it")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        line = text[: error.start].count("\n") + 1
+        raise RefusedError(
+            f"the text holds half a character (a lone surrogate) in line {line}: re-encode it"
+        ) from None
+    if size > MAX_TEXT:
+        raise RefusedError(f"the text has {size} bytes, over {MAX_TEXT}: split it into several")
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _mention(raw: Mapping[str, Any]) -> Mention:
+    _only(raw, ("ref", "type", "name", "id", "aliases"))
+    if raw.get("id"):
+        split_id(raw["id"])
+    elif not raw.get("type") or not raw.get("name"):
+        raise RefusedError("an entity needs a type and a name, or an id")
+    name = check_name(raw["name"]) if raw.get("name") else ""
+    return Mention(
+        ref=raw.get("ref") or raw.get("id") or name,
+        id=raw.get("id", ""),
+        type=raw.get("type", ""),
+        name=name,
+        aliases=tuple((check_name(a["name"], "an alias"), _anchor(a, "alias")) for a in raw.get("aliases", ())),
+    )
+
+
+def _fact(raw: Mapping[str, Any]) -> SaidFact:
+    _only(raw, ("entity", "k", "v", *_ANCHOR, *_OPTIONS))
+    said = f"fact {raw.get('k')!a}"
+    return SaidFact(
+        entity=_ref(raw, "entity"),
+        k=_ref(raw, "k"),
+        v=check_value(raw["v"]),
+        anchor=_anchor(raw, said),
+        options=_options(raw),
+    )
+
+
+def _edge(raw: Mapping[str, Any]) -> SaidEdge:
+    _only(raw, ("subject", "predicate", "object", *_ANCHOR, *_OPTIONS))
+    return SaidEdge(
+        subject=_ref(raw, "subject"),
+        predicate=_ref(raw, "predicate"),
+        object=_ref(raw, "object"),
+        anchor=_anchor(raw, f"edge {raw.get('predicate')!a}"),
+        options=_options(raw),
+    )
+
+
+def _trace(raw: Mapping[str, Any]) -> SaidTrace:
+    _only(raw, ("about", "tried", "outcome", "because", "error", "prose", *_ANCHOR))
+    about = raw.get("about", [])
+    return SaidTrace(
+        about=tuple([about] if isinstance(about, str) else about),
+        tried=check_text(raw.get("tried"), "tried"),
+        outcome=_ref(raw, "outcome"),
+        because=check_text(raw.get("because"), "because"),
+        anchor=_anchor(raw, "trace"),
+        error=check_text(raw["error"], "error") if raw.get("error") else None,
+        prose=raw.get("prose", ""),
+    )
+
+
+def _retraction(raw: Mapping[str, Any]) -> SaidRetraction:
+    _only(raw, ("entity", "k", "v", "predicate", "object", *_ANCHOR))
+    if bool(raw.get("k")) == bool(raw.get("predicate")):
+        raise RefusedError("a retraction names a key k, or a predicate and an object")
+    return SaidRetraction(
+        entity=_ref(raw, "entity"),
+        k=raw.get("k", ""),
+        v=check_value(raw["v"]) if "v" in raw else None,
+        predicate=raw.get("predicate", ""),
+        object=_ref(raw, "object") if raw.get("predicate") else "",
+        anchor=_anchor(raw, "retraction"),
+    )
+
+
+def _name(raw: Mapping[str, Any]) -> SaidName:
+    _only(raw, ("entity", "name", *_ANCHOR))
+    return SaidName(
+        entity=_ref(raw, "entity"), name=check_name(raw.get("name")), anchor=_anchor(raw, "name")
+    )
+
+
+def _anchor(raw: Mapping[str, Any], said: str) -> Anchor:
+    given = [name for name in ("quote", "lines", "src") if name in raw]
+    if len(given) != 1:
+        problem = "has no source" if not given else f"gives {' and '.join(given)}"
+        raise MissingSourceError(
+            f"the {said} {problem}: give one of quote (words of the text), lines, or src"
+        )
+    if "in" in raw and "quote" not in raw:
+        raise RefusedError(f"the {said} gives in without a quote: give the quote")
+    lines = raw.get("lines")
+    if lines is not None:
+        first, last = (lines, lines) if isinstance(lines, int) else lines
+        if isinstance(first, bool) or not 1 <= first <= last:
+            raise RefusedError(f"the {said}: lines are counted from 1, first before last")
+        return Anchor(lines=(first, last))
+    if "src" in raw:
+        parse_source(raw["src"])
+        return Anchor(src=raw["src"])
+    if not isinstance(raw["quote"], str) or not raw["quote"].strip():
+        raise MissingSourceError(f"the {said} has an empty quote: quote words of the text")
+    return Anchor(quote=raw["quote"], within=raw.get("in", ""))
+
+
+def _options(raw: Mapping[str, Any]) -> Options:
+    given: dict[str, Any] = {name: raw[name] for name in _OPTIONS if raw.get(name)}
+    for name in ("since", "until"):
+        if name in given:
+            given[name] = when(given[name])
+    return Options(**given)
+
+
+def _seconds(text: str) -> int:
+    return int(datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC).timestamp())
+
+
+def _each(raw: Mapping[str, Any], name: str, make: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
+    return tuple(make(member) for member in raw.get(name, ()))
+
+
+def _ref(raw: Mapping[str, Any], name: str) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str) or not value:
+        raise RefusedError(f"{name} is missing or not a string")
+    return value
+
+
+def _only(raw: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in raw:
+        if name not in names:
+            raise RefusedError(f"{name!a} is not a member here")

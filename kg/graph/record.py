@@ -1,0 +1,400 @@
+"""From an observation to changed values: what is new, seen again, or contradicts.
+
+Pure on a draft: run again on a newer snapshot it gives what is right there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from kg.errors import MissingSourceError, NotFoundError, RefusedError
+from kg.format import dump_trace, trace_path
+from kg.graph.anchors import Text
+from kg.graph.draft import Draft
+from kg.graph.observation import (
+    Anchor,
+    Mention,
+    Observation,
+    Options,
+    SaidEdge,
+    SaidFact,
+    SaidName,
+    SaidRetraction,
+    SaidTrace,
+)
+from kg.graph.recorded import Mentioned, Recorded, Stated
+from kg.model import (
+    JUDGING,
+    Claim,
+    Entity,
+    Fact,
+    Source,
+    Trace,
+    Value,
+    check_value,
+    is_id,
+    parse_source,
+    value_text,
+)
+from kg.ontology import Term
+from kg.resolve import Created, Decision, Matched, Pending, decide, slug_of, suffixed
+from kg.resolve.decision import identifying_facts
+from kg.sightings import Outcome, edge_still_retracted, retract_edge, retract_fact, see_edge, see_fact
+from kg.text import fold
+
+Near = Callable[[str], list[str]]  # what someone wrote -> ids they may have meant
+
+
+class Recording:
+    """One observation being recorded on a draft. `stored` is its text as raw/ will hold it."""
+
+    def __init__(self, draft: Draft, said: Observation, stored: str, near: Near) -> None:
+        self._draft, self._said, self._near = draft, said, near
+        self._text = Text(said.text)
+        self._ids: dict[str, str] = {}
+        self.recorded = Recorded(run=said.run, agent=said.agent)
+        if stored:
+            self.recorded.raw = draft.add_raw(said.run, said.agent, stored.encode())
+
+    def run(self) -> Recorded:
+        """Record everything the observation says, in the order that later parts need."""
+        for mention in self._said.entities:
+            self._mention(mention)
+        for fact in self._said.facts:
+            self._fact(fact)
+        for edge in self._said.edges:
+            self._edge(edge)
+        for trace in self._said.tried:
+            self._trace(trace)
+        for gone in self._said.retract:
+            self._retract(gone)
+        for name in self._said.rename:
+            self._rename(name)
+        return self.recorded
+
+    # mentions
+
+    def _mention(self, mention: Mention) -> None:
+        if mention.id:
+            id_ = self._entity(mention.id).id
+            decision: Decision = Matched(id_, "id")
+        else:
+            id_, decision = self._resolve(mention)
+        self._ids[mention.ref] = id_
+        self._draft.put(self._entity(id_).seen(self._said.run))
+        self.recorded.mentions.append(Mentioned(ref=mention.ref, id=id_, decision=decision))
+        for alias, anchor in mention.aliases:
+            self._fact(SaidFact(entity=mention.ref, k="also-known-as", v=alias, anchor=anchor))
+
+    def _resolve(self, mention: Mention) -> tuple[str, Decision]:
+        kind = self._draft.ontology.type(mention.type)
+        candidates = self._draft.named(kind.prefix, mention.name)
+        told = identifying_facts(self._told(mention), self._draft.ontology)
+        policy = self._draft.settings.exact(kind.name)
+        decision = decide(mention.name, candidates, told, policy, self._draft.ontology)
+        if isinstance(decision, Matched):
+            return decision.id, decision
+        first_src = self._first_source(mention)
+        id_ = self._new_id(kind.prefix, kind.name, mention.name, first_src, decision)
+        if self._draft.entity(id_) is None:
+            run = self._said.run
+            self._draft.put(
+                Entity(id=id_, type=kind.name, name=mention.name, first_run=run, last_seen_run=run)
+            )
+        return id_, decision
+
+    def _new_id(
+        self, prefix: str, type_name: str, name: str, first_src: str, decision: Decision
+    ) -> str:
+        slug, whole = slug_of(name)
+        taken = self._draft.entity(f"{prefix}/{slug}") is not None
+        if not whole or taken or isinstance(decision, Pending):
+            slug = suffixed(slug, type_name, name, first_src)
+        return f"{prefix}/{slug}"
+
+    def _told(self, mention: Mention) -> list[Fact]:
+        """Return the observation's own facts about a mention, as far as they identify it."""
+        keys = self._draft.ontology.keys
+        return [
+            Fact(k=f.k, v=f.v, src="raw/x.txt#L1", seen_run=self._said.run)
+            for f in self._said.facts
+            if f.entity == mention.ref and f.k in keys and keys[f.k].identifying
+        ]
+
+    def _first_source(self, mention: Mention) -> str:
+        """Return where the mention is first spoken of: what tells namesakes apart."""
+        anchors: list[Anchor] = [anchor for _, anchor in mention.aliases]
+        anchors += [f.anchor for f in self._said.facts if mention.ref in (f.entity, f.v)]
+        anchors += [e.anchor for e in self._said.edges if mention.ref in (e.subject, e.object)]
+        anchors += [t.anchor for t in self._said.tried if mention.ref in t.about]
+        if anchors:
+            return min(str(self._source(a, "mention")) for a in anchors)
+        found = self._text.find(mention.name)
+        return f"{self.recorded.raw}#L{found[0] if found else 1}"
+
+    def _id(self, ref: str) -> str:
+        """Return the id that a ref of this observation or an id stands for."""
+        if ref in self._ids:
+            return self._ids[ref]
+        if is_id(ref):
+            return self._entity(ref).id
+        refs = ", ".join(sorted(self._ids)) or "none"
+        raise NotFoundError(
+            f"{ascii(ref)} is neither a ref of this observation ({refs}) nor an id: "
+            "add it to entities, or give an id such as object/payments-api"
+        )
+
+    def _entity(self, id_: str) -> Entity:
+        return self._draft.existing(id_, self._near)
+
+    # facts and edges
+
+    def _fact(self, said: SaidFact) -> None:
+        ontology = self._draft.ontology
+        key, id_, v = ontology.key(said.k), self._id(said.entity), said.v
+        words: Iterable[str] = (value_text(v),)
+        if ontology.takes_entity(key) and isinstance(v, str) and (v in self._ids or is_id(v)):
+            v = self._id(v)
+            words = self._names(v)
+        elif not ontology.takes_entity(key) and isinstance(v, str) and key.range == ("date",):
+            v = check_value(v)
+        ontology.check_fact(id_, said.k, v)
+        source = self._source(said.anchor, f"fact {said.k}")
+        inferred = not self._stands_in(source, said.anchor, words)
+        claim = self._options(said.options, key, inferred)
+        fact = Fact(k=said.k, v=v, src=str(source), seen_run=self._said.run, **claim)
+        seen, outcome = see_fact(self._entity(id_), fact, self._said.agent)
+        against = self._against(id_, key, fact, v) if outcome == "new" else ()
+        self._draft.put(seen)
+        self.recorded.facts.append(
+            Stated(id=id_, k=said.k, v=v, src=str(source), outcome=outcome,
+                   inferred=claim["basis"] == "inferred", against=against)
+        )  # fmt: skip
+
+    def _edge(self, said: SaidEdge) -> None:
+        term = self._draft.ontology.predicate(said.predicate)
+        if said.predicate in JUDGING:
+            raise RefusedError(f"{said.predicate} is a judgement, not an observation: use kg judge")
+        subject, object_ = self._id(said.subject), self._id(said.object)
+        self._draft.ontology.check_edge(subject, said.predicate, object_)
+        source = self._source(said.anchor, f"edge {said.predicate}")
+        inferred = not self._stands_in(source, said.anchor, self._names(object_))
+        members = self._options(said.options, term, inferred)
+        claim = Claim(src=str(source), seen_run=self._said.run, **members)
+        key = (subject, said.predicate, object_)
+        if edge_still_retracted(self._entity(subject), key, claim):
+            outcome: Outcome = "retracted"
+            against: tuple[tuple[str, str], ...] = ()
+        else:
+            edge, outcome = see_edge(self._draft.edge(key), key, claim, self._said.agent)
+            against = self._against(subject, term, claim, object_) if outcome == "new" else ()
+            self._draft.put_edge(edge)
+            for id_ in (subject, object_):
+                self._draft.put(self._entity(id_).seen(self._said.run))
+        self.recorded.edges.append(
+            Stated(id=subject, k=said.predicate, v=object_, src=str(source), outcome=outcome,
+                   inferred=members["basis"] == "inferred", against=against)
+        )  # fmt: skip
+
+    def _against(
+        self, id_: str, term: Term, claim: Claim, v: Value
+    ) -> tuple[tuple[str, str], ...]:
+        """Return what a new claim contradicts: other values at the same time where one may hold.
+
+        A key that says the same as an edge counts as that edge, and the reverse.
+        """
+        keys = self._draft.ontology.keys
+        predicate = term.edge or (term.name if term.name in self._draft.ontology.predicates else "")
+        twins = {name for name, key in keys.items() if predicate and key.edge == predicate}
+        same_key = {term.name} if term.cardinality == "one" else set()
+        if predicate and self._draft.ontology.predicates[predicate].cardinality == "one":
+            same_key |= twins
+        found: list[tuple[Value, Claim]] = [
+            (f.v, f) for f in self._entity(id_).facts if f.k in same_key
+        ]
+        if predicate and same_key | ({predicate} & {term.name}):
+            found += [
+                (e.object, c)
+                for e in self._draft.edges_of(id_)
+                if e.predicate == predicate
+                and self._draft.ontology.predicates[predicate].cardinality == "one"
+                for c in e.claims
+            ]
+        mine = fold(value_text(v))
+        return tuple(
+            (value_text(other), c.src)
+            for other, c in found
+            if fold(value_text(other)) != mine and c.overlaps(claim)
+        )
+
+    def _options(self, given: Options, term: Term, inferred: bool) -> dict[str, Any]:
+        """Return a claim's optional members, without those that the key implies anyway."""
+        basis = given.basis or "stated"
+        return {
+            "kind": None if given.kind == term.kind else given.kind,
+            "basis": "inferred" if inferred and basis == "stated" else basis,
+            "importance": None if given.importance == term.importance else given.importance,
+            "since": given.since,
+            "until": given.until,
+        }
+
+    # traces, retractions, names
+
+    def _trace(self, said: SaidTrace) -> None:
+        about = tuple(self._id(ref) for ref in said.about)
+        made = Trace(
+            about=about,
+            tried=said.tried,
+            outcome=said.outcome,
+            because=said.because,
+            run=self._said.run,
+            agent=self._said.agent,
+            src=str(self._source(said.anchor, "trace")),
+            error=said.error,
+            prose=said.prose,
+        )
+        subject = about[0].partition("/")[2] + " " if about else ""
+        slug = slug_of(f"{subject}{' '.join(made.tried.split()[:5])}")[0][:60].strip("-._")
+        path = trace_path(made, slug)
+        known = self._draft.file(path) is not None
+        if not known:
+            self._draft.put_file(path, dump_trace(made))
+        for id_ in about:
+            self._draft.put(self._entity(id_).seen(self._said.run))
+        self.recorded.tried.append((path, "known" if known else "new"))
+
+    def _retract(self, said: SaidRetraction) -> None:
+        because = self._source(said.anchor, "retraction")
+        id_ = self._id(said.entity)
+        if said.predicate:
+            self._retract_edge(id_, said, because)
+            return
+        for fact in self._retracted_facts(id_, said):
+            self._draft.put(
+                retract_fact(self._entity(id_), fact, str(because), self._said.run)
+            )
+            self._gone(id_, said.k, fact.v, because)
+
+    def _retracted_facts(self, id_: str, said: SaidRetraction) -> list[Fact]:
+        facts = [f for f in self._entity(id_).facts if f.k == said.k]
+        if said.v is not None:
+            v = self._ids.get(said.v, said.v) if isinstance(said.v, str) else said.v
+            facts = [f for f in facts if fold(value_text(f.v)) == fold(value_text(v))]
+        elif len({fold(value_text(f.v)) for f in facts}) > 1:
+            values = ", ".join(ascii(value_text(f.v)) for f in facts)
+            raise RefusedError(f"{id_} has several values of {said.k}: name one of {values}")
+        if not facts and not self._was_retracted(id_, said):
+            known = ", ".join(sorted({f.k for f in self._entity(id_).facts})) or "none"
+            value = f" = {value_text(said.v)}" if said.v is not None else ""
+            raise NotFoundError(
+                f"{id_} has no fact {ascii(said.k + value)[1:-1]}: its keys are {known}"
+            )
+        return facts
+
+    def _was_retracted(self, id_: str, said: SaidRetraction) -> bool:
+        gone = [r.what for r in self._entity(id_).retracted]
+        if said.predicate:
+            return any(g.identity[:2] == (said.predicate, said.object) for g in gone)
+        v = None if said.v is None else fold(value_text(said.v))
+        return any(
+            isinstance(g, Fact) and g.k == said.k and v in (None, g.identity[1]) for g in gone
+        )
+
+    def _retract_edge(self, id_: str, said: SaidRetraction, because: Source) -> None:
+        object_ = self._id(said.object)
+        key = (id_, said.predicate, object_)
+        edge = self._draft.edge(key)
+        if edge is None:
+            if self._was_retracted(id_, replace(said, object=object_)):
+                return
+            raise NotFoundError(f"there is no edge {' '.join(key)}: see kg show {id_}")
+        self._draft.put(retract_edge(self._entity(id_), edge, str(because), self._said.run))
+        self._draft.remove_edge(key)
+        self._gone(id_, said.predicate, object_, because)
+
+    def _gone(self, id_: str, k: str, v: Value, because: Source) -> None:
+        self.recorded.retracted.append(
+            Stated(id=id_, k=k, v=v, src=str(because), outcome="retracted")
+        )
+
+    def _rename(self, said: SaidName) -> None:
+        """Give a thing a new name; the old one stays as another name, with the same source."""
+        id_ = self._id(said.entity)
+        old = self._entity(id_)
+        if old.name == said.name:
+            return
+        source = self._source(said.anchor, "name")
+        clash = [e.id for e in self._draft.named(id_.partition("/")[0], said.name) if e.id != id_]
+        if clash:
+            raise RefusedError(f"{clash[0]} is called {ascii(said.name)} already: judge the two first")
+        self._draft.put(replace(old, name=said.name).seen(self._said.run))
+        anchor = Anchor(src=str(source))
+        self._fact(SaidFact(entity=id_, k="also-known-as", v=old.name, anchor=anchor))
+        self.recorded.renamed.append(
+            Stated(id=id_, k="name", v=said.name, src=str(source), outcome="new")
+        )
+
+    # sources
+
+    def _source(self, anchor: Anchor, what: str) -> Source:
+        """Return the lines an anchor stands for.
+
+        Raises:
+            MissingSourceError: the quote is not in the text, or the lines are not there.
+        """
+        if anchor.src:
+            return self._committed(parse_source(anchor.src), what)
+        if anchor.within:
+            return self._quoted_in(anchor, what)
+        if not self._said.text:
+            raise MissingSourceError(f"the {what} quotes a text that was not given: add text, or src")
+        lines = anchor.lines or self._text.find(anchor.quote)
+        if lines is None:
+            raise MissingSourceError(
+                f"the {what}: its quote {_cut(anchor.quote)} is not in the text: quote its own words"
+            )
+        if lines[1] > self._text.line_count():
+            raise MissingSourceError(
+                f"the {what}: line {lines[1]} is past the text's {self._text.line_count()} lines"
+            )
+        return Source(self.recorded.raw, *lines)
+
+    def _committed(self, source: Source, what: str) -> Source:
+        count = self._draft.line_count(source)
+        if source.last > count:
+            state = f"has {count} lines" if count else "is not in the store"
+            raise MissingSourceError(f"the {what}: {source}: the file {state}: name a line that is")
+        return source
+
+    def _quoted_in(self, anchor: Anchor, what: str) -> Source:
+        text = self._raw_text(anchor.within)
+        found = text.find(anchor.quote) if text else None
+        if found is None:
+            problem = "holds no such words" if text else "is not in the store"
+            raise MissingSourceError(
+                f"the {what}: {ascii(anchor.within)} {problem}: {_cut(anchor.quote)}"
+            )
+        return Source(anchor.within, *found)
+
+    def _raw_text(self, path: str) -> Text | None:
+        data = self._draft.file(path) if path.startswith("raw/") and ".." not in path else None
+        return None if data is None else Text(data.decode("utf-8", "replace"))
+
+    def _stands_in(self, source: Source, anchor: Anchor, words: Iterable[str]) -> bool:
+        """Whether any of `words` stands in the source lines: else the value is inferred."""
+        here = not (anchor.src or anchor.within)
+        text = self._text if here else self._raw_text(source.path)
+        return text is not None and any(text.holds(source.first, source.last, w) for w in words)
+
+    def _names(self, id_: str) -> list[str]:
+        entity = self._entity(id_)
+        return [entity.name, *entity.aliases, id_]
+
+
+def _cut(quote: str) -> str:
+    shown = ascii(quote)
+    return shown if len(shown) <= 60 else shown[:57] + "...'"
+
+

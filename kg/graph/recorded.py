@@ -1,0 +1,115 @@
+"""What became of what was said: the answer to a write, as values and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kg.model import Value
+from kg.resolve import Created, Decision, Matched
+from kg.sightings import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentioned:
+    """What a mention was taken for."""
+
+    ref: str
+    id: str
+    decision: Decision
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        found: dict[str, Any] = {"ref": self.ref, "id": self.id}
+        if isinstance(self.decision, Matched):
+            return found | {"decision": "matched", "by": self.decision.by}
+        if isinstance(self.decision, Created):
+            return found | {"decision": "created"}
+        candidates = list(self.decision.candidates)
+        return found | {
+            "decision": "pending",
+            "candidates": candidates,
+            "because": self.decision.because,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What became of one fact, edge, retraction or name; `against` are (value, src) it contradicts."""
+
+    id: str
+    k: str
+    v: Value
+    src: str
+    outcome: Outcome | str
+    inferred: bool = False
+    against: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        found: dict[str, Any] = {
+            "id": self.id, "k": self.k, "v": self.v, "src": self.src, "outcome": self.outcome,
+        }  # fmt: skip
+        if self.inferred:
+            found["basis"] = "inferred"
+        if self.against:
+            found["contradicts"] = [{"v": v, "src": src} for v, src in self.against]
+        return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorded:
+    """What became of one observation."""
+
+    run: str
+    agent: str
+    raw: str = ""
+    redacted: tuple[tuple[int, str], ...] = ()
+    mentions: list[Mentioned] = field(default_factory=list)
+    facts: list[Stated] = field(default_factory=list)
+    edges: list[Stated] = field(default_factory=list)
+    tried: list[tuple[str, str]] = field(default_factory=list)  # path, outcome
+    retracted: list[Stated] = field(default_factory=list)
+    renamed: list[Stated] = field(default_factory=list)
+    commit: str = ""
+
+    @property
+    def contradictions(self) -> list[Stated]:
+        """The new facts and edges that contradict what is there."""
+        return [s for s in (*self.facts, *self.edges) if s.against]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        return {
+            "run": self.run,
+            "agent": self.agent,
+            "raw": self.raw,
+            "commit": self.commit,
+            "redacted": [{"line": line, "kind": kind} for line, kind in self.redacted],
+            "mentions": [m.to_json() for m in self.mentions],
+            "facts": [s.to_json() for s in self.facts],
+            "edges": [s.to_json() for s in self.edges],
+            "tried": [{"path": path, "outcome": outcome} for path, outcome in self.tried],
+            "retracted": [s.to_json() for s in self.retracted],
+            "renamed": [s.to_json() for s in self.renamed],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a write: committed, nothing new, or kept for later (`queued` says why)."""
+
+    recorded: tuple[Recorded, ...] = ()
+    commits: tuple[str, ...] = ()
+    queued: str = ""
+    kept_as: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        found: dict[str, Any] = {
+            "commits": list(self.commits),
+            "results": [r.to_json() for r in self.recorded],
+        }
+        if self.queued:
+            found["queued"] = {"because": self.queued, "as": self.kept_as}
+        return found

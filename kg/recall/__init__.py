@@ -1,0 +1,36 @@
+"""recall: what is known about something, read without a model, a network or a service.
+
+Importing this package costs nothing, because the command line's hot path lies in it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from kg.place import Place
+    from kg.recall.answer import Answer
+
+
+def recall(
+    where: Place | str | PathLike[str], query: str, *, limit: int = 10, archived: bool = False
+) -> Answer:
+    """Return what the store at or above `where` knows about `query`, any text whatever.
+
+    At most `limit` entities, archived ones only if asked for. A program that asks often
+    keeps an `Index` and calls `kg.recall.answer.ask` instead.
+
+    Raises:
+        NotARepositoryError: there is no store.
+        StoreError: its repository cannot be read.
+    """
+    import os
+
+    from kg import place as places
+    from kg.recall.answer import ask
+    from kg.recall.index import Index
+
+    found = where if isinstance(where, places.Place) else places.find(os.fspath(where), {}, os.curdir)
+    with Index.fresh(found) as index:
+        return ask(index, query, limit=limit, archived=archived)

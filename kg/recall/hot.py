@@ -1,0 +1,262 @@
+"""recall on the command line, as far as a fresh index needs: the hot path.
+
+Every agent pays for this module at each step, so it imports `os`, `sys` and `_sqlite3`, and
+of kg the place, the text and three neighbours. What is needed only where the index is behind
+HEAD, or for --json, is imported there (a test holds that).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import _sqlite3
+
+from kg import place as places
+from kg.errors import KgError
+from kg.recall.edits import told, uncommitted
+from kg.recall.match import find
+from kg.recall.show import block
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from sqlite3 import Connection
+
+    from kg.place import Place
+    from kg.recall.match import Found
+
+VERSION = 1  # of the index: raised with every change of its tables or of what goes into them
+FORMAT = 1  # the greatest kg_format this reader knows
+LIMIT = 10
+FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
+_BUSY = 5.0  # seconds that SQLite waits for another's transaction
+_FAULTS = 5  # named; the rest is counted
+
+HELP = """\
+usage: kg recall [-C DIR] [--limit N] [--archived] [--json] [--] QUERY...
+
+Prints what is known about QUERY, with the source of each fact: the entities called so or
+with it in their id, name or alias; else those that all of the words, or the rarer of them,
+are said of. No model, no network; the answer is what the commit at HEAD says.
+
+  -C DIR       the store, or where to begin looking for it
+  --limit N    at most N entities (10)
+  --archived   archived entities too
+  --json       one JSON object, {"kg.recall/v1": ...}
+  --           what follows is the query, whatever it looks like
+
+exit: 0 found, 1 nothing known, 2 usage, 3 failed
+"""
+
+
+class UsageError(KgError):
+    """The command line is wrong; the message says what to write."""
+
+
+class Options:
+    """What the command line asks for."""
+
+    __slots__ = ("archived", "directory", "help", "json", "limit", "query")
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """Read `argv`, without the program's name.
+
+        Raises:
+            UsageError: it is not what `HELP` says.
+        """
+        self.archived = self.help = self.json = False
+        self.directory: str | None = None
+        self.limit, words, rest = LIMIT, [], list(argv)
+        while rest:
+            word = rest.pop(0)
+            if word == "--":
+                words += rest
+                break
+            if word in ("--archived", "--json", "--help", "-h"):
+                setattr(self, "help" if word == "-h" else word[2:], True)
+            elif word == "-C":
+                self.directory = _value(word, rest)
+            elif word == "--limit" or word.startswith("--limit="):
+                self.limit = _number(word[8:] or _value(word, rest))
+            elif word.startswith("-") and len(word) > 1:
+                raise UsageError(f"recall has no option {word}: see --help, or put -- before it")
+            else:
+                words.append(word)
+        self.query = " ".join(words)
+        if not words and not self.help:
+            raise UsageError("nothing to look for: write kg recall QUERY")
+
+
+def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
+    """Answer one command line on stdout and stderr; return the exit code."""
+    try:
+        options = Options(argv)
+        if options.help:
+            _write(HELP)
+            return FOUND
+        place = places.find(options.directory, environ, cwd)
+        return _answer(place, options)
+    except UsageError as error:
+        _say([str(error)])
+        return USAGE
+    except KgError as error:
+        _say([str(error)])
+        return FAILED
+
+
+def index_file(place: Place) -> str:
+    """Return where the index of a store lies, "" outside git."""
+    if not place.state:
+        return ""
+    if place.prefix in ("", "memory"):
+        return place.state + "/recall.db"
+    return f"{place.state}/recall-{place.prefix.replace('/', '+')}.db"
+
+
+def index_uris(file: str) -> list[str]:
+    """Return how to open the index for reading, in the order in which to try."""
+    escaped = file.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    found = [f"file:{escaped}?mode=ro"]
+    if not os.access(os.path.dirname(file), os.W_OK) and not _has_log(file):
+        # SQLite would have to write beside a file that it only reads; here nobody can
+        found.append(f"file:{escaped}?immutable=1")
+    return found
+
+
+def warnings(con: Connection) -> list[str]:
+    """Return what the index has to say about the store itself."""
+    found = []
+    version = con.execute("select format from meta").fetchone()[0]
+    if version > FORMAT:
+        found.append(
+            f"store.json says format {version}, this kg reads {FORMAT}: "
+            "some of what is known may be missing, upgrade kg"
+        )
+    sql = "select path, problem from fault order by path, problem"
+    faults = con.execute(f"{sql} limit {_FAULTS + 1}").fetchall()
+    found += [f"{path} {problem}: skipped, see kg fsck" for path, problem in faults[:_FAULTS]]
+    if len(faults) > _FAULTS:
+        more = con.execute("select count(*) from fault").fetchone()[0] - _FAULTS
+        found.append(f"{more} more faults: see kg fsck")
+    return found
+
+
+def render(con: Connection, found: Found) -> str:
+    """Return the answer as text, "" where there is none at all."""
+    blocks = [block(con, n, dormant=dormant) for n, _, dormant in found.rows]
+    last = ""
+    if found.more:
+        least = "+" if found.least else ""
+        last += f"{found.more}{least} more: narrow the query or use --limit N\n"
+    if found.dormant:
+        entities = "entity" if found.dormant == 1 else "entities"
+        last += f"{found.dormant} dormant {entities} left out: ask by name\n"
+    return "\n".join([*blocks, last] if last else blocks)
+
+
+def _answer(place: Place, options: Options) -> int:
+    fresh = _fresh(place)
+    if fresh is not None:
+        try:
+            return _print(fresh[0], place, options, fresh[1], [])
+        except _sqlite3.DatabaseError:
+            fresh[0].close()
+    from kg.recall.index import Index
+
+    with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:
+        return _print(index.connection, place, options, index.head, index.notes)
+
+
+def _fresh(place: Place) -> tuple[Connection, str] | None:
+    """Return the index and its commit if it is what HEAD says; None if it takes more."""
+    head = places.head(place.gitdir) if place.gitdir and not place.seed else ""
+    file = index_file(place)
+    if not head or not os.path.exists(file):
+        return None
+    for uri in index_uris(file):
+        try:
+            con = _sqlite3.connect(uri, _BUSY, isolation_level=None, uri=True)
+            con.execute("begin")  # one snapshot for all that follows
+            row = con.execute("select schema, prefix, head, tree from meta").fetchone()
+        except _sqlite3.Error:
+            continue
+        if row is None or row[:2] != (VERSION, place.prefix):
+            return None
+        if row[2] == head or _same_tree(place, file, head, row[3]):
+            return con, head
+        return None
+    return None
+
+
+def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
+    """Whether another commit has the same store; then the index notes the commit."""
+    if not hasattr(os, "posix_spawnp"):
+        return False
+    from kg.recall.spawn import note_head, rev_parse
+
+    name = f"{head}:{place.prefix}" if place.prefix else f"{head}^{{tree}}"
+    if rev_parse(place.gitdir, [name]) != [tree]:
+        return False
+    note_head(file, tree, head)
+    return True
+
+
+def _print(
+    con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]
+) -> int:
+    found = find(con, options.query, options.limit, archived=options.archived)
+    talk = [*notes, *warnings(con)]
+    if head and place.folder:
+        talk += told(uncommitted(con, place.folder, [row[0] for row in found.rows]))
+    if options.json:
+        from kg.recall.document import document, dumped
+
+        text = dumped(document(con, place, options.query, head, found, talk)) + "\n"
+    else:
+        text = render(con, found)
+    if not found.rows:
+        talk.append(f'nothing known about "{options.query}"')
+    _say(talk)
+    _write(text)
+    return FOUND if found.rows else NOTHING
+
+
+def _value(option: str, rest: list[str]) -> str:
+    if not rest:
+        raise UsageError(f"{option} takes a value: see --help")
+    return rest.pop(0)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise UsageError(f"--limit takes a number from 1: not {text}")
+    return int(text)
+
+
+def _has_log(file: str) -> bool:
+    try:
+        return os.stat(file + "-wal").st_size > 0
+    except OSError:
+        return False
+
+
+def _say(lines: Sequence[str]) -> None:
+    from kg.text import one_line
+
+    for line in lines:
+        _put(sys.stderr, f"{one_line(line)}\n")
+
+
+def _write(text: str) -> None:
+    _put(sys.stdout, text)
+    sys.stdout.flush()
+
+
+def _put(stream: object, text: str) -> None:
+    """Write what a stream's encoding can carry, and the rest as escapes."""
+    try:
+        stream.write(text)  # type: ignore[attr-defined]
+    except UnicodeEncodeError:
+        encoding = stream.encoding  # type: ignore[attr-defined]
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))  # type: ignore[attr-defined]

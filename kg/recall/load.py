@@ -1,0 +1,287 @@
+"""Bringing changed files into the index, so that the result depends on the tree alone.
+
+However the index came to a tree, in one go or by a thousand steps, it then answers the same:
+what is derived from several files is derived anew for each entity that any of them names.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kg.recall import derive, parse
+from kg.recall.match import bare, folded, words_of
+from kg.recall.schema import MEMBER
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from kg.recall.source import Change
+
+# Of what points at an entity, so many are words of the entity itself: each edge is a word of
+# its own subject, and a thing that everything depends on must not cost more with each.
+INWARD = 64
+
+
+class Loader:
+    """Applies changes to one index inside a transaction of the caller's."""
+
+    def __init__(self, con: sqlite3.Connection) -> None:
+        self._con = con
+        row = con.execute("select words, grams, additions, dormant from meta").fetchone()
+        self._words, self._grams = bool(row[0]), bool(row[1])
+        self._additions, self._dormant = row[2], row[3]
+        self._rules = derive.rules(json.loads(self._additions))
+        self._touched: set[str] = set()
+        self._put_ids: set[str] = set()  # derived with all the rest already in place
+        self._roles: dict[str, int] = {a: n for n, a in con.execute("select n, agents from roles")}
+        self._reckon = False
+
+    def apply(self, changes: Iterable[Change], *, empty: bool = False) -> None:
+        """Apply changes, which come in the order of `source.order`; `empty` for a new index."""
+        for change in changes:
+            if not empty:
+                self._remove(change.path)
+            if change.path == "store.json" and change.data is None:
+                self._settings(1, "{}", "null")
+            if change.problem:
+                self._fault(change.path, change.problem)
+            elif change.data is not None:
+                self._put(change.path, change.oid, change.data)
+            if change.path.startswith("entities/") and (change.problem or change.data is not None):
+                self._count(change.path, 1)
+        for id_ in sorted(self._touched - self._put_ids) if not empty else ():
+            self._settle(id_)
+        if self._reckon:
+            floors = derive.floors(self._con, json.loads(self._dormant))
+            pairs = [(floor, n) for n, floor in floors.items()]
+            self._con.executemany("update roles set floor = ? where n = ?", pairs)
+
+    def _put(self, path: str, oid: str, data: bytes) -> None:
+        put = {
+            "entities": self._put_entity,
+            "edges": self._put_edge,
+            "tried": self._put_trace,
+            "raw": self._put_raw,
+            "store.json": self._put_settings,
+        }
+        try:
+            problems = put[path.split("/")[0]](path, oid, data)
+        except parse.Unreadable as error:
+            problems = [str(error)]
+        for problem in problems:
+            self._fault(path, problem)
+
+    def _remove(self, path: str) -> None:
+        gone = self._con.execute("delete from fault where path = ?", (path,)).rowcount
+        kind = path.split("/")[0]
+        if kind == "entities":
+            if self._remove_entity(path) or gone:
+                self._count(path, -1)
+        elif kind == "edges":
+            self._remove_edge(path)
+        elif kind == "tried":
+            self._remove_trace(path)
+        elif kind == "raw":
+            gone = self._con.execute("delete from raw where path = ?", (path,)).rowcount
+            self._reckon = self._reckon or bool(gone)
+
+    def _fault(self, path: str, problem: str) -> None:
+        self._con.execute("insert into fault values (?, ?)", (path, problem))
+
+    # --- entities ---
+
+    def _put_entity(self, path: str, oid: str, data: bytes) -> list[str]:
+        ex = self._con.execute
+        entity, problems = parse.entity(data)
+        contested, roles, edges, tried = self._derived(
+            entity.id, entity.facts, entity.said, entity.agents
+        )
+        row = (
+            path, oid, entity.type, entity.name, MEMBER.join(entity.aliases),
+            parse.joined(map(parse.flat, entity.facts)), entity.first, entity.seen, contested,
+            MEMBER.join(entity.said), MEMBER.join(sorted(entity.agents)),
+        )  # fmt: skip
+        n = ex("insert into page values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
+        assert n is not None
+        last = parse.run_key(entity.seen)
+        ex("insert into ent values (?, ?, ?, ?, ?)", (n, entity.id, entity.archived, last, roles))
+        self._put_keys(n, entity)
+        names = words_of(" ".join((entity.id, entity.name, *entity.aliases)))
+        facts = words_of(" ".join([f"{f.k} {f.v}" for f in entity.facts]))
+        ex("insert into doc values (?, ?, ?, ?, ?)", (n, names, facts, edges, tried))
+        self._index(n, names, facts, edges, tried)
+        self._put_ids.add(entity.id)
+        return problems
+
+    def _put_keys(self, n: int, entity: parse.Entity) -> None:
+        whole = bare(entity.id)
+        slug = entity.id.split("/")[-1]
+        keys = [("id", entity.id), ("slug", slug), ("name", entity.name)]
+        keys += [("alias", alias) for alias in entity.aliases]
+        for at, (kind, text) in enumerate(keys):
+            plain = bare(text)
+            # what the id holds anyway need not be looked for twice
+            column = None if at and plain in whole else plain
+            cursor = self._con.execute(
+                "insert into key values (null, ?, ?, ?, ?)", (n, kind, folded(text), column)
+            )
+            if self._grams and column is not None:
+                self._con.execute(
+                    "insert into grams (rowid, bare) values (?, ?)", (cursor.lastrowid, column)
+                )
+
+    def _remove_entity(self, path: str) -> bool:
+        row = self._con.execute(
+            "select e.n, e.id from page p join ent e on e.n = p.n where p.path = ?", (path,)
+        ).fetchone()
+        if row is None:
+            return False
+        n, id_ = row
+        self._touched.add(id_)
+        self._unindex(n)
+        if self._grams:
+            self._con.execute(
+                "insert into grams (grams, rowid, bare) select 'delete', n, bare from key "
+                "where ent = ? and bare is not null", (n,),
+            )  # fmt: skip
+        for table, column in (("key", "ent"), ("ent", "n"), ("page", "n"), ("doc", "n")):
+            self._con.execute(f"delete from {table} where {column} = ?", (n,))
+        return True
+
+    def _settle(self, id_: str) -> None:
+        """Derive anew what several files say of an entity."""
+        ex = self._con.execute
+        sql = "select e.n, p.facts, p.said, p.agents from ent e join page p on p.n = e.n where e.id = ?"
+        for n, facts, said, agents in ex(sql, (id_,)).fetchall():
+            contested, roles, *words = self._derived(
+                id_, parse.facts_of(facts), _split(said), frozenset(_split(agents))
+            )
+            ex("update page set contested = ? where n = ?", (contested, n))
+            ex("update ent set roles = ? where n = ?", (roles, n))
+            self._unindex(n)
+            ex("update doc set edges = ?, tried = ? where n = ?", (*words, n))
+            self._index(n, *ex("select names, facts, edges, tried from doc where n = ?", (n,)).fetchone())
+
+    def _derived(
+        self,
+        id_: str,
+        facts: tuple[parse.Fact, ...],
+        said: tuple[str, ...],
+        agents: frozenset[str],
+    ) -> tuple[str, int, str, str]:
+        """Return the columns that other files have a say in: contested, roles, edges, tried."""
+        ex = self._con.execute
+        away = ex("select p, o, claims from edge where s = ? order by p, o, path", (id_,)).fetchall()
+        inward = ex(
+            "select p, s, claims from edge where o = ? order by p, s, path limit ?", (id_, INWARD)
+        ).fetchall()
+        claimed = [(p, other, parse.claims_of(claims)) for p, other, claims in away + inward]
+        seen = agents.union(parse.agents_of([c.src for _, _, claims in claimed for c in claims]))
+        found = derive.contested(facts, claimed[: len(away)], said, self._rules)
+        relations = " ".join([f"{p} {other}" for p, other, claims in claimed if claims])
+        tried = ex(
+            "select t.words from about a join trace t on t.n = a.trace where a.id = ? order by path",
+            (id_,),
+        ).fetchall()
+        return (
+            derive.contested_column(found),
+            self._role_set(seen),
+            words_of(relations),
+            " ".join([row[0] for row in tried]),
+        )
+
+    def _index(self, n: int, *texts: str) -> None:
+        if self._words:
+            sql = "insert into words (rowid, names, facts, edges, tried) values (?, ?, ?, ?, ?)"
+            self._con.execute(sql, (n, *texts))
+
+    def _unindex(self, n: int) -> None:
+        if self._words:
+            self._con.execute(
+                "insert into words (words, rowid, names, facts, edges, tried) "
+                "select 'delete', n, names, facts, edges, tried from doc where n = ?", (n,),
+            )  # fmt: skip
+
+    def _role_set(self, agents: frozenset[str]) -> int:
+        key = MEMBER.join(sorted(agents))
+        if key not in self._roles:
+            cursor = self._con.execute("insert into roles values (null, ?, '')", (key,))
+            assert cursor.lastrowid is not None
+            self._roles[key] = cursor.lastrowid
+            self._reckon = True
+        return self._roles[key]
+
+    def _count(self, path: str, by: int) -> None:
+        self._con.execute(
+            "insert into folder values (?, ?) on conflict (path) do update set files = files + ?",
+            (path.rpartition("/")[0], by, by),
+        )
+
+    # --- edges, traces, raw/ and store.json ---
+
+    def _put_edge(self, path: str, _oid: str, data: bytes) -> list[str]:
+        edge, problems = parse.edge(data)
+        row = (path, *edge[:3], parse.joined(edge.claims), *edge[4:])
+        self._con.execute(f"insert into edge values (null{', ?' * len(row)})", row)
+        self._touched.update((edge.subject, edge.object))
+        return problems
+
+    def _put_trace(self, path: str, _oid: str, data: bytes) -> list[str]:
+        trace, problems = parse.trace(data)
+        text = words_of(" ".join((trace.tried, trace.outcome, trace.because, trace.error)))
+        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text)
+        n = self._con.execute("insert into trace values (null, ?, ?, ?, ?)", row).lastrowid
+        pairs = [(id_, n) for id_ in trace.about]
+        self._con.executemany("insert or ignore into about values (?, ?)", pairs)
+        self._touched.update(trace.about)
+        return problems
+
+    def _remove_edge(self, path: str) -> None:
+        for ends in self._con.execute("select s, o from edge where path = ?", (path,)).fetchall():
+            self._touched.update(ends)
+            self._con.execute("delete from edge where path = ?", (path,))
+
+    def _remove_trace(self, path: str) -> None:
+        ex = self._con.execute
+        for row in ex("select n from trace where path = ?", (path,)).fetchall():
+            self._touched.update(r[0] for r in ex("select id from about where trace = ?", row))
+            ex("delete from about where trace = ?", row)
+            ex("delete from trace where n = ?", row)
+
+    def _put_raw(self, path: str, _oid: str, _data: bytes) -> list[str]:
+        last, agent = parse.raw_name(path)
+        if last:
+            self._con.execute("insert or replace into raw values (?, ?, ?)", (path, last, agent))
+            self._reckon = True
+        return []
+
+    def _put_settings(self, _path: str, _oid: str, data: bytes) -> list[str]:
+        try:
+            raw = parse.store_json(data)
+        except parse.Unreadable:
+            self._settings(1, "{}", "null")
+            raise
+        version, policies = raw.get("kg_format"), raw.get("policies")
+        additions: Any = raw.get("ontology")
+        dormant = policies.get("dormant") if isinstance(policies, dict) else None
+        known = isinstance(version, int) and not isinstance(version, bool)
+        self._settings(version if known else 0, json.dumps(additions or {}), json.dumps(dormant))
+        return [] if known else ["has no kg_format"]
+
+    def _settings(self, version: int, additions: str, dormant: str) -> None:
+        self._con.execute(
+            "update meta set format = ?, additions = ?, dormant = ?",
+            (min(version, 2**53), additions, dormant),
+        )
+        self._reckon = self._reckon or dormant != self._dormant
+        if additions != self._additions:
+            self._rules = derive.rules(json.loads(additions))
+            self._touched.update(row[0] for row in self._con.execute("select id from ent"))
+        self._additions, self._dormant = additions, dormant
+
+
+def _split(column: str) -> tuple[str, ...]:
+    return tuple(column.split(MEMBER)) if column else ()
+

@@ -1,0 +1,75 @@
+"""The store at one commit: an immutable view of a tree, so nothing in it can go stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+
+class Node(NamedTuple):
+    """One entry of a folder: `kind` is `blob`, `tree`, `link` or `commit`."""
+
+    name: str
+    id: str
+    kind: str
+
+
+class Objects(Protocol):
+    """What a snapshot asks of the repository."""
+
+    def entry(self, tree: str, path: str) -> Node | None: ...
+    def entries(self, tree: str) -> list[Node]: ...
+    def blob(self, id_: str) -> bytes: ...
+    def count(self, tree: str) -> int: ...
+
+
+class Snapshot:
+    """What the store held at `commit` ("" before the first); `tree` is the store's own tree.
+
+    Paths are relative to the store. Symbolic links are not followed and read as absent.
+    """
+
+    __slots__ = ("_objects", "commit", "tree")
+
+    def __init__(self, objects: Objects, commit: str, tree: str) -> None:
+        self._objects, self.commit, self.tree = objects, commit, tree
+
+    def id_of(self, path: str) -> str:
+        """Return the blob id of a file, "" where there is none."""
+        found = self._objects.entry(self.tree, path) if self.tree else None
+        return found.id if found is not None and found.kind == "blob" else ""
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file's bytes, None where there is none."""
+        id_ = self.id_of(path)
+        return self._objects.blob(id_) if id_ else None
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files and folders directly in `folder`, sorted as git does."""
+        return [node.name for node in self._nodes(folder)]
+
+    def count(self, folder: str) -> int:
+        """Return how many entries `folder` has, without listing them."""
+        found = self._objects.entry(self.tree, folder) if self.tree else None
+        return self._objects.count(found.id) if found and found.kind == "tree" else 0
+
+    def files(self, folder: str = "") -> Iterator[tuple[str, str]]:
+        """Yield (path, blob id) of every file below `folder`."""
+        for node in self._nodes(folder):
+            path = f"{folder}/{node.name}" if folder else node.name
+            if node.kind == "tree":
+                yield from self.files(path)
+            elif node.kind == "blob":
+                yield path, node.id
+
+    def blob(self, id_: str) -> bytes:
+        """Return the bytes of a blob by its id."""
+        return self._objects.blob(id_)
+
+    def _nodes(self, folder: str) -> list[Node]:
+        if not self.tree:
+            return []
+        if not folder:
+            return self._objects.entries(self.tree)
+        found = self._objects.entry(self.tree, folder)
+        return self._objects.entries(found.id) if found and found.kind == "tree" else []
