@@ -25,18 +25,25 @@ def main() -> None:
 
 def recall(argv: list[str] | None = None) -> None:
     """Answer `recall` and end the process; `argv` is sys.argv's without the program's name."""
-    from kg.recall.hot import FAILED, main as answer
+    from kg.recall.hot import FAILED, FOUND
+    from kg.recall.hot import main as answer
 
     code = FAILED
     try:
-        code = answer(sys.argv[1:] if argv is None else argv, os.environ, os.getcwd())
+        code = answer(sys.argv[1:] if argv is None else argv, os.environ, _cwd())
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        pass  # the reader has seen enough
-    except OSError as error:  # the folder we are in is gone, the disk is full
-        os.write(2, f"{error.strerror}: {error.filename or 'cannot write the answer'}\n".encode())
-        code = FAILED
+        code = FOUND  # the reader has seen enough
+    except OSError as error:
+        os.write(2, f"cannot write the answer: {error.strerror}\n".encode())
     except KeyboardInterrupt:
         code = 130  # 128 + SIGINT, as shells have it
     os._exit(code)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # the folder we are in was removed; -C and KG_STORE may still lead somewhere
+        return os.sep

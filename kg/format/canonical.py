@@ -135,8 +135,12 @@ def parse_edge(data: bytes, path: str) -> Edge:
         raise explained(path, raw, "edge", error) from None
 
 
-def load(data: bytes, path: str) -> dict[str, Any]:
+def load(
+    data: bytes, path: str, *, decimal: Callable[[str], object] = lambda text: _no_decimal(text)
+) -> dict[str, Any]:
     """Return the JSON object that `data` holds: UTF-8, no twin members, no decimals.
+
+    `decimal` makes something of the text of a decimal where one is welcome.
 
     Raises:
         FormatError: it holds something else.
@@ -146,8 +150,8 @@ def load(data: bytes, path: str) -> dict[str, Any]:
         value = json.loads(
             text,
             object_pairs_hook=_no_twins,
-            parse_float=_no_decimal,
-            parse_constant=_no_decimal,
+            parse_float=decimal,
+            parse_constant=decimal,
         )
     except UnicodeDecodeError as error:
         raise FormatError(path, f"not UTF-8 at byte {error.start}: re-encode it") from None

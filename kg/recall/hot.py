@@ -31,6 +31,7 @@ FORMAT = 1  # the greatest kg_format this reader knows
 LIMIT = 10
 FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
 _BUSY = 5.0  # seconds that SQLite waits for another's transaction
+_QUOTED = 200  # characters of a query that are repeated when nothing is found
 _FAULTS = 5  # named; the rest is counted
 
 HELP = """\
@@ -216,7 +217,7 @@ def _print(
     else:
         text = render(con, found)
     if not found.rows:
-        talk.append(f'nothing known about "{options.query}"')
+        talk.append(f'nothing known about "{options.query[:_QUOTED]}"')
     _say(talk)
     _write(text)
     return FOUND if found.rows else NOTHING

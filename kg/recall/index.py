@@ -21,13 +21,22 @@ from kg.recall import near, schema
 from kg.recall.hot import index_file, index_uris
 from kg.recall.load import Loader
 from kg.recall.lock import Held
-from kg.recall.source import Change, Git, GitFailedError, GitMissingError, folder_changes, order
+from kg.recall.source import (
+    Git,
+    GitFailedError,
+    GitMissingError,
+    changed_to,
+    folder_changes,
+    order,
+    read_by_kg,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from kg.place import Place
+    from kg.recall.source import Change
 
 _BUSY = 5.0  # seconds that SQLite waits for another's transaction
 
@@ -116,8 +125,9 @@ class Index:
         """
         wide = len(new_tree) == 64  # hex digits: a repository of sha256 ids
         rows = [
-            Change(path, "" if data is None else _blob_id(data, wide=wide), data)
+            changed_to(path, "" if data is None else _blob_id(data, wide=wide), data)
             for path, data in sorted(changes.items(), key=lambda item: order(item[0]))
+            if read_by_kg(path)
         ]
         if not self._on_disk:
             if self.tree == old_tree:

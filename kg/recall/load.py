@@ -112,7 +112,8 @@ class Loader:
         facts = words_of(" ".join([f"{f.k} {f.v}" for f in entity.facts]))
         ex("insert into doc values (?, ?, ?, ?, ?)", (n, names, facts, edges, tried))
         self._index(n, names, facts, edges, tried)
-        self._put_ids.add(entity.id)
+        twins = ex("select 1 from ent where id = ? and n <> ?", (entity.id, n)).fetchone()
+        (self._touched if twins else self._put_ids).add(entity.id)
         return problems
 
     def _put_keys(self, n: int, entity: parse.Entity) -> None:

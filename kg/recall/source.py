@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _KINDS = {"store.json": 0, "raw": 1, "tried": 2, "edges": 3, "entities": 4}
+TOO_LARGE = f"is larger than {MAX_FILE >> 20} MB"
+_CORRUPT = 20  # objects that git may fail on before it is the repository that is broken
 _SUFFIX = {"raw": "", "tried": ".md", "edges": ".json", "entities": ".json"}
 
 
@@ -47,6 +49,13 @@ class Entry(NamedTuple):
     path: str
     mode: str
     oid: str
+
+
+def changed_to(path: str, oid: str, data: bytes | None) -> Change:
+    """Return the change to `data`, unless that is more than recall reads."""
+    if data is not None and len(data) > MAX_FILE and not path.startswith("raw/"):
+        return Change(path, oid, None, TOO_LARGE)
+    return Change(path, oid, data)
 
 
 def order(path: str) -> tuple[int, str]:
@@ -132,8 +141,20 @@ class Git:
         return out
 
     def _blobs(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
-        if not oids:
-            return
+        """Yield (bytes, problem) of each; git ends at an object that is corrupt, so it restarts."""
+        at = 0
+        for _ in range(_CORRUPT):
+            for blob in self._batch(oids[at:]):
+                at += 1
+                yield blob
+            if at == len(oids):
+                return
+            at += 1
+            yield None, "is corrupt in git"
+        raise GitFailedError("git cannot read its objects: run git fsck")
+
+    def _batch(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
+        """Yield what git says of each until it ends."""
         with self._spawn(("cat-file", "--batch", "--buffer"), subprocess.PIPE) as child:
             assert child.stdin
             assert child.stdout
@@ -142,7 +163,10 @@ class Git:
             feeder.start()
             try:
                 for _ in oids:
-                    yield _blob(child.stdout)
+                    header = child.stdout.readline().split()
+                    if not header:
+                        return
+                    yield _blob(child.stdout, header)
             finally:
                 child.kill()
                 feeder.join()
@@ -180,21 +204,21 @@ def _feed(stdin: IO[bytes], oids: Sequence[str]) -> None:
         pass  # git has ended: the reader of its answers sees that, and says so
 
 
-def _blob(out: IO[bytes]) -> tuple[bytes | None, str]:
-    header = out.readline().split()
+def _blob(out: IO[bytes], header: list[bytes]) -> tuple[bytes | None, str]:
     if len(header) != 3:
-        if header[1:] == [b"missing"]:
-            return None, "is not in this clone"
-        raise GitFailedError("git cat-file ended early: run git fsck")
+        return None, "is not in this clone"
     size = int(header[2])
     if size > MAX_FILE:
-        while size > 0:
-            size -= len(out.read(min(size, 1 << 20))) or size
-        out.read(1)
-        return None, f"is larger than {MAX_FILE >> 20} MB"
+        _skip(out, size + 1)
+        return None, TOO_LARGE
     data = out.read(size)
     out.read(1)
     return data, ""
+
+
+def _skip(out: IO[bytes], size: int) -> None:
+    while size > 0:
+        size -= len(out.read(min(size, 1 << 20))) or size
 
 
 def _is_file(entry: Entry) -> bool:
@@ -226,6 +250,4 @@ def _read(folder: str, name: str) -> Change:
             data = file.read(MAX_FILE + 1)
     except OSError as error:
         return Change(name, "", None, f"cannot be read: {error.strerror}")
-    if len(data) > MAX_FILE:
-        return Change(name, "", None, f"is larger than {MAX_FILE >> 20} MB")
-    return Change(name, "", data)
+    return changed_to(name, "", data)

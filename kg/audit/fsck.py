@@ -1,0 +1,232 @@
+"""Whether a store keeps its own rules: each finding with where, what, and the remedy.
+
+Faults are what kg would never have written; notes are what a person may want to know
+(contested keys, drafts, kept writes). Reads HEAD, never the working files, so it can run
+beside writers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kg import secrets
+from kg.audit.drafts import drafts
+from kg.errors import KgError
+from kg.format import (
+    EDGES,
+    ENTITIES,
+    RAW,
+    TRIED,
+    Settings,
+    dump_edge,
+    dump_entity,
+    dump_trace,
+    edge_path,
+    entity_path,
+    parse_edge,
+    parse_entity,
+    parse_settings,
+    parse_trace,
+)
+from kg.format.settings import PATH as SETTINGS
+from kg.graph import Graph
+from kg.model import Edge, Entity, Trace, parse_raw_name, parse_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing found: a `fault` or a `note`, where, what, and what to do about it."""
+
+    level: str
+    path: str
+    problem: str
+    remedy: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as the JSON contract shows it."""
+        return {
+            "level": self.level, "path": self.path, "problem": self.problem, "remedy": self.remedy,
+        }  # fmt: skip
+
+
+def fsck(graph: Graph) -> list[Finding]:
+    """Return everything that is wrong with the store at HEAD, and what a person should know."""
+    checker = _Checker(graph)
+    return [*checker.faults(), *_notes(graph, checker)]
+
+
+class _Checker:
+    """One pass over the files of a snapshot, then one over what they point to."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._snapshot = graph, graph.at()
+        self.settings = Settings()
+        self.entities: dict[str, tuple[str, Entity]] = {}
+        self.edges: dict[tuple[str, str, str], tuple[str, Edge]] = {}
+        self._traces: list[tuple[str, Trace]] = []
+        self._raw_lines: dict[str, int] = {}
+
+    def faults(self) -> Iterator[Finding]:
+        yield from self._check_settings()
+        for path, id_ in self._snapshot.files():
+            yield from self._check_file(path, self._snapshot.blob(id_))
+        for path, entity in self.entities.values():
+            yield from self._check_entity(path, entity)
+        for path, edge in self.edges.values():
+            yield from self._check_edge(path, edge)
+        for path, trace in self._traces:
+            yield from self._check_sources(path, [trace.src])
+            yield from self._check_ids(path, list(trace.about))
+        yield from self._check_index()
+
+    def _check_settings(self) -> Iterator[Finding]:
+        data = self._snapshot.read(SETTINGS)
+        if data is None:
+            yield _fault(SETTINGS, "is missing", "run kg init in the folder")
+            return
+        try:
+            self.settings = parse_settings(data)
+        except KgError as error:
+            yield _fault(SETTINGS, _said(error, SETTINGS), "mend the file and run kg commit")
+
+    def _check_file(self, path: str, data: bytes) -> Iterator[Finding]:
+        folder = path.partition("/")[0]
+        if folder == RAW:
+            yield from self._check_raw(path, data)
+        elif folder in (ENTITIES, EDGES, TRIED):
+            try:
+                yield from self._check_value(path, folder, data)
+            except KgError as error:
+                yield _fault(path, _said(error, path), "mend the file and run kg commit")
+        if folder in (RAW, ENTITIES, EDGES, TRIED):
+            for found in secrets.scan(data.decode("utf-8", "replace"))[:3]:
+                yield _fault(
+                    path,
+                    f"line {found.line} looks like a secret ({found.kind})",
+                    "revoke it; history holds it until it is rewritten with git filter-repo",
+                )
+
+    def _check_raw(self, path: str, data: bytes) -> Iterator[Finding]:
+        self._raw_lines[path] = data.count(b"\n") + (not data.endswith(b"\n"))
+        name = parse_raw_name(path)
+        if name is None:
+            yield _fault(path, "has a name that says neither run nor agent", "capture it again")
+        elif name.digits and not hashlib.sha256(data).hexdigest().startswith(name.digits):
+            yield _fault(
+                path, "holds other bytes than its name says", f"find when: git log -- {path}"
+            )
+
+    def _check_value(self, path: str, folder: str, data: bytes) -> Iterator[Finding]:
+        if folder == ENTITIES:
+            entity = parse_entity(data, path)
+            yield from self._placed(path, entity_path(entity.id, self.settings.fan_out))
+            yield from self._twin(path, self.entities.get(entity.id), entity.id)
+            self.entities[entity.id] = (path, entity)
+            contested = self.settings.ontology.contested(entity.facts)
+            right = dump_entity(replace(entity, contested=contested))
+        elif folder == EDGES:
+            edge = parse_edge(data, path)
+            yield from self._placed(path, edge_path(*edge.key, self.settings.fan_out))
+            yield from self._twin(path, self.edges.get(edge.key), " ".join(edge.key))
+            self.edges[edge.key] = (path, edge)
+            right = dump_edge(edge)
+        else:
+            trace = parse_trace(data, path)
+            self._traces.append((path, trace))
+            right = dump_trace(trace)
+        if data != right:
+            yield _fault(
+                path,
+                "is not in canonical form, or its aliases or contested keys are wrong",
+                "save the file once more by hand and run kg commit",
+            )
+
+    def _placed(self, path: str, wanted: str) -> Iterator[Finding]:
+        if path != wanted:
+            yield _fault(path, f"its id belongs to {wanted}", f"git mv {path} {wanted}, kg commit")
+
+    def _twin(self, path: str, other: tuple[str, Any] | None, what: str) -> Iterator[Finding]:
+        if other is not None:
+            yield _fault(path, f"{what} is in {other[0]} as well", "merge the two by hand, kg commit")
+
+    def _check_entity(self, path: str, entity: Entity) -> Iterator[Finding]:
+        ontology = self.settings.ontology
+        sources = [f.src for f in entity.facts] + [s.src for s in entity.seen_again]
+        sources += [s for r in entity.retracted for s in (r.because, r.what.src)]
+        yield from self._check_sources(path, sources)
+        for fact in entity.facts:
+            try:
+                key = ontology.check_fact(entity.id, fact.k, fact.v)
+            except KgError as error:
+                yield _fault(path, str(error), f"kg retract {entity.id} {fact.k} --because WHY")
+                continue
+            if ontology.takes_entity(key):
+                yield from self._check_ids(path, [str(fact.v)])
+        try:
+            if ontology.type_of(entity.id).name != entity.type:
+                yield _fault(path, f"its type {entity.type!a} is not that of its id", "correct it")
+        except KgError as error:
+            yield _fault(path, str(error), "declare the type with kg ontology add-type")
+
+    def _check_edge(self, path: str, edge: Edge) -> Iterator[Finding]:
+        sources = [c.src for c in edge.claims] + [j.src for j in edge.judgements]
+        yield from self._check_sources(path, sources + [s.src for s in edge.seen_again])
+        yield from self._check_ids(path, [edge.subject, edge.object])
+        try:
+            self.settings.ontology.check_edge(*edge.key)
+        except KgError as error:
+            yield _fault(
+                path, str(error), f"kg retract {edge.subject} {edge.predicate} {edge.object}"
+            )
+
+    def _check_sources(self, path: str, sources: list[str]) -> Iterator[Finding]:
+        for src in dict.fromkeys(sources):
+            source = parse_source(src)
+            lines = self._raw_lines.get(source.path, 0)
+            if source.last > lines:
+                state = f"has {lines} lines" if lines else "is not there"
+                yield _fault(path, f"{src}: the file {state}", f"git log --all -- {source.path}")
+
+    def _check_ids(self, path: str, ids: list[str]) -> Iterator[Finding]:
+        for id_ in ids:
+            if id_ not in self.entities:
+                yield _fault(path, f"points to {id_}, which is not there", "add it, or retract this")
+
+    def _check_index(self) -> Iterator[Finding]:
+        """Compare the recall index, which is derived, with what HEAD says."""
+        index = self._graph.index()
+        lost = [id_ for id_ in self.entities if index.path_of(id_) is None]
+        stale = index.tree != self._snapshot.tree and bool(self._snapshot.tree and index.tree)
+        if (lost or stale) and self._graph.at().commit == self._snapshot.commit:
+            what = f"misses {lost[0]}" if lost else "is of another tree"
+            yield _fault(".git/kg/recall.db", f"the index {what}", "delete it: it is built anew")
+
+
+def _notes(graph: Graph, checker: _Checker) -> Iterator[Finding]:
+    for path, entity in checker.entities.values():
+        for key in entity.contested:
+            yield _note(path, f"{key} is contested", f"kg why {entity.id} {key}")
+    for drafted in drafts(graph):
+        yield _note(drafted.path, f"{drafted.state} by hand", "kg commit, or git restore")
+    waiting = graph.outbox.names()
+    if waiting:
+        yield _note(graph.outbox.folder, f"{len(waiting)} writes are waiting", "kg status")
+    for path, because in graph.outbox.refused():
+        yield _note(path, f"could not be written: {because}", "correct it and kg remember it")
+
+
+def _fault(path: str, problem: str, remedy: str) -> Finding:
+    return Finding(level="fault", path=path, problem=problem, remedy=remedy)
+
+
+def _note(path: str, problem: str, remedy: str) -> Finding:
+    return Finding(level="note", path=path, problem=problem, remedy=remedy)
+
+
+def _said(error: KgError, path: str) -> str:
+    return str(error).removeprefix(path).lstrip(": ")
+
+

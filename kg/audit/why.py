@@ -1,0 +1,160 @@
+"""From a fact to the sentence some run saw, and to the commit that brought it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from kg.audit.history import Entry, edge_origin, origin
+from kg.errors import KgError, NotFoundError
+from kg.graph import Graph
+from kg.model import Claim, Edge, Entity, Retraction, Sighting, parse_raw_name, parse_source, value_text
+
+CONTEXT = 1  # lines shown before and after the source line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of raw/ by its number; `cited` where the source names it, else context."""
+
+    number: int
+    text: str
+    cited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What stands behind one fact or edge."""
+
+    id: str
+    k: str
+    v: str
+    edge: bool
+    claim: Claim
+    agent: str
+    lines: tuple[Line, ...]
+    entry: Entry | None
+    again: tuple[Sighting, ...] = ()
+    retraction: Retraction | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        found: dict[str, Any] = {
+            "id": self.id, "k": self.k, "v": self.v, "src": self.claim.src,
+            "seen_run": self.claim.seen_run, "basis": self.claim.basis, "agent": self.agent,
+            "lines": [{"n": x.number, "text": x.text, "cited": x.cited} for x in self.lines],
+            "seen_again": [{"by": s.by, "run": s.run, "src": s.src} for s in self.again],
+        }  # fmt: skip
+        if self.entry is not None:
+            found["commit"] = {"id": self.entry.commit, "at": self.entry.at, "subject": self.entry.subject}
+        if self.retraction is not None:
+            found["retracted"] = {
+                "because": self.retraction.because,
+                "run": self.retraction.retracted_run,
+            }
+        return found
+
+
+def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
+    """Return the evidence for an entity's facts and edges, or for those of one key or predicate.
+
+    Retracted ones are included where a key is named.
+
+    Raises:
+        NotFoundError: no such entity, or nothing under that key; names the nearest.
+    """
+    draft = graph.draft(graph.at())
+    entity = draft.existing(id_, graph.near)
+    edges = [e for e in draft.edges_of(id_) if e.claims]
+    found = [_fact(graph, entity, f) for f in entity.facts if key in ("", f.k)]
+    found += [
+        _edge(graph, e, claim) for e in edges if key in ("", e.predicate) for claim in e.claims
+    ]
+    if key:
+        found += [_retracted(graph, id_, r) for r in entity.retracted if _key_of(r) == key]
+    if key and not found:
+        known = {f.k for f in entity.facts} | {e.predicate for e in edges}
+        raise NotFoundError(_nothing(id_, key, known))
+    return found
+
+
+def source_lines(graph: Graph, src: str, context: int = CONTEXT) -> tuple[Line, ...]:
+    """Return the lines a src names, with lines of context; empty where the file is missing."""
+    source = parse_source(src)
+    data = graph.at().read(source.path)
+    if data is None:
+        return ()
+    rows = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    first, last = max(1, source.first - context), min(len(rows), source.last + context)
+    return tuple(
+        Line(number=n, text=rows[n - 1], cited=source.first <= n <= source.last)
+        for n in range(first, last + 1)
+    )
+
+
+def _fact(graph: Graph, entity: Entity, fact: Any) -> Evidence:  # noqa: ANN401
+    return Evidence(
+        id=entity.id,
+        k=fact.k,
+        v=value_text(fact.v),
+        edge=False,
+        claim=fact,
+        agent=_agent(fact.src),
+        lines=source_lines(graph, fact.src),
+        entry=_maybe(lambda: origin(graph, entity.id, fact)),
+        again=tuple(s for s in entity.seen_again if s.identity == fact.identity),
+    )
+
+
+def _edge(graph: Graph, edge: Edge, claim: Claim) -> Evidence:
+    return Evidence(
+        id=edge.subject,
+        k=edge.predicate,
+        v=edge.object,
+        edge=True,
+        claim=claim,
+        agent=_agent(claim.src),
+        lines=source_lines(graph, claim.src),
+        entry=_maybe(lambda: edge_origin(graph, edge, claim.since)),
+        again=tuple(s for s in edge.seen_again if s.since == claim.since),
+    )
+
+
+def _retracted(graph: Graph, id_: str, gone: Retraction) -> Evidence:
+    what = gone.what
+    v = value_text(getattr(what, "v", "")) or getattr(what, "object", "")
+    return Evidence(
+        id=id_,
+        k=_key_of(gone),
+        v=v,
+        edge=hasattr(what, "object"),
+        claim=what,
+        agent=_agent(what.src),
+        lines=(*source_lines(graph, what.src), *source_lines(graph, gone.because, 0)),
+        entry=None,
+        retraction=gone,
+    )
+
+
+def _key_of(gone: Retraction) -> str:
+    return str(getattr(gone.what, "k", "") or getattr(gone.what, "predicate", ""))
+
+
+def _agent(src: str) -> str:
+    name = parse_raw_name(parse_source(src).path)
+    return name.agent if name else ""
+
+
+def _maybe(find: Any) -> Entry | None:  # noqa: ANN401
+    try:
+        found: Entry | None = find()
+    except KgError:  # no git program: the sentence is still the answer
+        return None
+    return found
+
+
+def _nothing(id_: str, key: str, known: set[str]) -> str:
+    near = get_close_matches(key, known, n=2, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(sorted(known)) or 'none'}"
+    return f"{id_} has nothing under {key!a}: {hint}"

@@ -1,0 +1,174 @@
+"""The command group, what all commands share, and how errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kg import __version__
+from kg.cli.output import fail, talk
+from kg.errors import KgError, RefusedError
+from kg.place import Place, find
+
+if TYPE_CHECKING:
+    from kg.graph import Graph
+
+KNOWN = ("KG_STORE", "KG_RUN", "KG_AGENT")
+DONE, NOTHING, USAGE, FAILED = 0, 1, 2, 3
+
+_SECTIONS = {
+    "Read": ("recall", "show", "ls", "why", "log", "ontology"),
+    "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
+    "Care": ("init", "status", "fsck", "commit", "completion"),
+}
+
+
+class Commands(click.Group):
+    """A group that lists its commands by purpose and knows what a mistyped one meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or say which one may have been meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            near = get_close_matches(args[0], self.commands, n=2, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "see kg --help"
+            ctx.fail(f"{args[0]!a} is not a command: {hint}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in sections."""
+        named = {name for names in _SECTIONS.values() for name in names}
+        rest = tuple(name for name in self.commands if name not in named)
+        sections = {**_SECTIONS, "Other": rest} if self.name == "kg" else {"Commands": rest}
+        for title, names in sections.items():
+            here = [(n, self.commands[n]) for n in names if n in self.commands]
+            if here:
+                with formatter.section(title):
+                    formatter.write_dl([(n, c.get_short_help_str(70)) for n, c in here])
+        del ctx
+
+
+class Session:
+    """What `-C` and the environment say; the store is opened when a command asks for it."""
+
+    def __init__(self, directory: str | None) -> None:
+        self.directory = directory
+        self._graph: Graph | None = None
+
+    def place(self) -> Place:
+        """Return where the store is."""
+        return find(self.directory, os.environ, os.getcwd())
+
+    def graph(self) -> Graph:
+        """Return the store, open for reading."""
+        from kg.graph import Graph
+
+        if self._graph is None:
+            self._graph = Graph(self.place(), committer=committer())
+        for name in unknown_variables():
+            talk(f"{name} is not a variable kg knows ({', '.join(KNOWN)}): ignored")
+        return self._graph
+
+    def writable(self) -> Graph:
+        """Return the store, open for writing.
+
+        Raises:
+            RefusedError: an unknown KG_* variable is set: the write might go somewhere else than
+                its author thinks.
+        """
+        unknown = unknown_variables()
+        if unknown:
+            raise RefusedError(
+                f"{unknown[0]} is not a variable kg knows: unset it, or use one of {', '.join(KNOWN)}"
+            )
+        return self.graph()
+
+    @property
+    def run(self) -> str:
+        """The run of this session, "" for now."""
+        return os.environ.get("KG_RUN", "")
+
+    @property
+    def agent(self) -> str:
+        """The agent of this session, "" for the git identity."""
+        return os.environ.get("KG_AGENT", "")
+
+
+def unknown_variables() -> list[str]:
+    """Return the KG_* variables that mean nothing."""
+    return sorted(name for name in os.environ if name.startswith("KG_") and name not in KNOWN)
+
+
+def committer() -> tuple[str, str] | None:
+    """Return who commits as the environment says it, as git itself would take it."""
+    name, email = os.environ.get("GIT_COMMITTER_NAME"), os.environ.get("GIT_COMMITTER_EMAIL")
+    return (name, email) if name and email else None
+
+
+@click.group(cls=Commands, name="kg", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-C", "directory", metavar="DIR", help="A store, or where to look for one.")
+@click.version_option(__version__, prog_name="kg")
+@click.pass_context
+def cli(ctx: click.Context, directory: str | None) -> None:
+    """Memory for coding agents that is nothing but files in git.
+
+    \b
+    kg init                        make a store in memory/
+    kg remember observation.json   commit what a run saw
+    kg recall payments-api         what is known, with sources
+    kg why object/payments-api     the sentences behind it
+    """
+    ctx.obj = Session(directory)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 nothing or faults, 2 usage, 3 refused or failed."""
+    import kg.cli.care
+    import kg.cli.read
+    import kg.cli.write  # noqa: F401 - they register their commands
+
+    try:
+        code = cli.main(args=None if argv is None else list(argv), prog_name="kg", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help())
+        code = USAGE
+    except click.UsageError as error:
+        fail(_one(error.format_message(), error.ctx))
+        code = USAGE
+    except click.exceptions.Exit as error:
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        code = 130
+    except KgError as error:
+        fail(str(error))
+        code = FAILED
+    except BrokenPipeError:
+        # the reader of a pipe has gone (`kg log | head`): no one is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = DONE
+    except OSError as error:
+        fail(f"{error.filename or ''}: {error.strerror}: check the file and its permissions".lstrip(": "))
+        code = FAILED
+    sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _one(message: str, ctx: click.Context | None) -> str:
+    where = ctx.command_path if ctx is not None else "kg"
+    text = message.rstrip(".")
+    return text if "--help" in text or text.endswith("?") else f"{text}: see {where} --help"
+
+
+def command(group: Any, name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:  # noqa: ANN401
+    """Register a command whose help ends in an example, from its docstring."""
+    made: Callable[[Callable[..., Any]], click.Command] = group.command(name, **settings)
+    return made
+
+
+as_json = click.option("--json", "json_", is_flag=True, help="Answer in JSON, versioned by its key.")

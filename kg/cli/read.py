@@ -1,0 +1,307 @@
+"""The commands that only read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kg.cli.app import Session, as_json, cli
+from kg.cli.output import answer, head, say, say_all, talk
+
+if TYPE_CHECKING:
+    from kg.audit.history import Entry, Event
+    from kg.audit.why import Evidence
+    from kg.graph import Graph
+    from kg.model import Claim, Edge, Entity
+
+
+def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids that begin with what was typed, for the shell."""
+    session = ctx.find_root().obj or Session(ctx.find_root().params.get("directory"))
+    prefix, slash, _ = incomplete.partition("/")
+    graph = session.graph()
+    types = graph.ontology.types.values()
+    if not slash:
+        return [f"{t.prefix}/" for t in types if t.prefix.startswith(prefix)]
+    return [id_ for id_, _, _ in listing(graph, prefix) if id_.startswith(incomplete)][:100]
+
+
+@cli.command("recall", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.pass_context
+def recall(ctx: click.Context) -> None:
+    """Say what is known about a name, an id or words, with sources.
+
+    \b
+    kg recall payments-api
+    kg recall who owns the payments service
+    """
+    # `kg.entry` answers recall before this module is imported; this is for help and completion
+    raise click.UsageError("kg recall goes before every other option but -C", ctx)
+
+
+@cli.command("show")
+@click.argument("id_", metavar="ID", shell_complete=complete_id)
+@click.option("--at", "revision", metavar="REV", default="", help="As of a commit.")
+@as_json
+@click.pass_obj
+def show(session: Session, id_: str, revision: str, json_: bool) -> None:
+    """Show one entity: every fact and edge, retracted ones too.
+
+    \b
+    kg show object/payments-api
+    kg show object/payments-api --at HEAD~3
+    """
+    graph = session.graph()
+    draft = graph.draft(graph.at(revision))
+    entity = draft.existing(id_, graph.near)
+    edges = draft.edges_of(id_) if not revision else _edges_then(graph, revision, id_)
+    if json_:
+        answer("show", _entity_json(entity, edges))
+        return
+    head(f"{entity.id}  ({entity.type})  {entity.name}")
+    _show_entity(entity, edges)
+
+
+@cli.command("ls")
+@click.argument("type_", metavar="[TYPE]", default="")
+@as_json
+@click.pass_obj
+def ls(session: Session, type_: str, json_: bool) -> None:
+    """List all entities, or those of one type.
+
+    \b
+    kg ls
+    kg ls org
+    """
+    graph = session.graph()
+    prefix = graph.ontology.type(type_).prefix if type_ else ""
+    rows = listing(graph, prefix)
+    if json_:
+        answer("ls", [{"id": id_, "type": t, "name": name} for id_, t, name in rows])
+    else:
+        say_all((id_, name if name != id_.partition("/")[2] else "") for id_, _, name in rows)
+        talk(f"{len(rows)} {'entity' if len(rows) == 1 else 'entities'}")
+
+
+@cli.command("why")
+@click.argument("id_", metavar="ID", shell_complete=complete_id)
+@click.argument("key", default="")
+@as_json
+@click.pass_obj
+def why(session: Session, id_: str, key: str, json_: bool) -> None:
+    """Say why the store believes a fact: the sentence, the run, the agent, the commit.
+
+    \b
+    kg why object/payments-api
+    kg why object/payments-api owned-by
+    """
+    from kg.audit.why import why as find
+
+    found = find(session.graph(), id_, key)
+    if json_:
+        answer("why", [evidence.to_json() for evidence in found])
+        return
+    for evidence in found:
+        _show_evidence(evidence)
+    if not found:
+        talk(f"{id_} has no facts")
+
+
+@cli.command("log")
+@click.argument("id_", metavar="[ID]", default="", shell_complete=complete_id)
+@click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@as_json
+@click.pass_obj
+def log(session: Session, id_: str, limit: int, json_: bool) -> None:
+    """Show what each commit did, in words of facts, newest first.
+
+    \b
+    kg log
+    kg log object/payments-api -n 5
+    """
+    from kg.audit.history import entries, entity_paths, events
+
+    graph = session.graph()
+    paths: list[str] = []
+    if id_:
+        graph.entity(id_)  # a mistyped id is told, with the nearest
+        paths = [*entity_paths(id_), *(path for *_, path in graph.index().edges_of(id_))]
+    found = [(entry, events(graph, entry)) for entry in entries(graph, paths, limit)]
+    if json_:
+        answer("log", [_entry_json(entry, done) for entry, done in found])
+        return
+    for entry, done in found:
+        _show_entry(entry, done)
+
+
+@cli.command("status")
+@as_json
+@click.pass_obj
+def status(session: Session, json_: bool) -> None:
+    """Say where the store is, what it holds, and what waits for somebody.
+
+    \b
+    kg status
+    """
+    from kg.audit.status import status as look
+
+    graph = session.graph()
+    found = look(graph)
+    if json_:
+        answer("status", found.to_json())
+        return
+    head(f"{found.store}  ({found.layout})")
+    counts = ", ".join(f"{number} {what}" for what, number in found.counts.items())
+    rows = [("found", found.why), ("head", found.head or "no commit yet"), ("holds", counts)]
+    rows.append(("runs", f"{found.runs}, the last {found.last_run}" if found.runs else "none"))
+    rows += [("problem", text) for text in (found.problem, found.in_the_way) if text]
+    rows += [("draft", f"{d.path} {d.state} by hand: kg commit") for d in found.drafts]
+    if found.waiting:
+        rows.append(("waiting", f"{found.waiting} writes, made by the next command that can"))
+    rows += [("refused", f"{path}: {because}") for path, because in found.refused]
+    rows += [("index", note) for note in found.notes]
+    say_all(rows)
+
+
+@cli.command("fsck")
+@as_json
+@click.pass_context
+def fsck(ctx: click.Context, json_: bool) -> None:
+    """Check that the store keeps its own rules; each finding ends in its remedy.
+
+    Exits 1 where there are faults; notes (contested keys, drafts) are none.
+
+    \b
+    kg fsck
+    """
+    from kg.audit.fsck import fsck as check
+
+    found = check(ctx.obj.graph())
+    faults = [f for f in found if f.level == "fault"]
+    if json_:
+        answer("fsck", {"faults": len(faults), "findings": [f.to_json() for f in found]})
+    else:
+        for finding in found:
+            say(f"{finding.level}: {finding.path}: {finding.problem}: {finding.remedy}")
+        talk(f"{len(faults)} faults, {len(found) - len(faults)} notes")
+    ctx.exit(1 if faults else 0)
+
+
+def listing(graph: Graph, prefix: str) -> list[tuple[str, str, str]]:
+    """Return (id, type, name) of the entities of a type, or of all, by id."""
+    from kg.errors import FormatError
+    from kg.format import ENTITIES, parse_entity
+
+    snapshot, found = graph.at(), []
+    for path, blob in snapshot.files(f"{ENTITIES}/{prefix}" if prefix else ENTITIES):
+        try:
+            entity = parse_entity(snapshot.blob(blob), path)
+        except FormatError as error:
+            talk(str(error))
+            continue
+        found.append((entity.id, entity.type, entity.name))
+    return sorted(found)
+
+
+def _edges_then(graph: Graph, revision: str, id_: str) -> list[Edge]:
+    """Return an entity's edges at a revision, which the index does not know."""
+    from kg.format import EDGES, key_of_edge_path, parse_edge
+
+    snapshot = graph.at(revision)
+    prefix = id_.partition("/")[0]
+    return [
+        parse_edge(snapshot.blob(blob), path)
+        for path, blob in snapshot.files(f"{EDGES}/{prefix}")
+        if (key_of_edge_path(path) or ("",))[0] == id_
+    ]
+
+
+def _entity_json(entity: Entity, edges: list[Edge]) -> dict[str, Any]:
+    import json
+
+    from kg.format import dump_edge, dump_entity
+
+    found: dict[str, Any] = json.loads(dump_entity(entity))
+    return found | {"edges": [json.loads(dump_edge(edge)) for edge in edges]}
+
+
+def _show_entity(entity: Entity, edges: list[Edge]) -> None:
+    from kg.model import value_text
+
+    for fact in sorted(entity.facts, key=lambda f: (f.k, value_text(f.v))):
+        say(f"  {fact.k} = {value_text(fact.v)}{_marks(fact)}")
+        say(f"      src: {fact.src}")
+    for edge in edges:
+        for claim in edge.claims:
+            say(f"  {edge.predicate} -> {edge.object}{_marks(claim)}")
+            say(f"      src: {claim.src}")
+        for judged in edge.judgements:
+            say(f"  {edge.predicate} {edge.object}: {judged.verdict} ({judged.by})")
+    for gone in entity.retracted:
+        what = gone.what
+        said = getattr(what, "v", None)
+        shown = f"= {value_text(said)}" if said is not None else f"-> {getattr(what, 'object', '')}"
+        say(f"  retracted: {getattr(what, 'k', '') or getattr(what, 'predicate', '')} {shown}")
+        say(f"      src: {what.src}, because: {gone.because}")
+    for key in entity.contested:
+        say(f"  contested: {key}")
+    say(f"  seen from {entity.first_run} to {entity.last_seen_run}")
+
+
+def _marks(claim: Claim) -> str:
+    parts = [claim.basis] if claim.basis != "stated" else []
+    parts += [f"since {claim.since}"] if claim.since else []
+    parts += [f"until {claim.until}"] if claim.until else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _show_evidence(found: Evidence) -> None:
+    head(f"{found.id} {found.k} {'->' if found.edge else '='} {found.v}{_marks(found.claim)}")
+    if found.retraction is not None:
+        say(f"  retracted in {found.retraction.retracted_run}, because: {found.retraction.because}")
+    say(f"  src: {found.claim.src}")
+    for line in found.lines:
+        say(f"  {'>' if line.cited else ' '} {line.number:>4}  {line.text}")
+    if not found.lines:
+        say("    (that line is not in the store: run kg fsck)")
+    say(f"  run {found.claim.seen_run}, agent {found.agent or 'unknown'}")
+    if found.entry is not None:
+        say(f"  commit {found.entry.commit[:12]}  {when(found.entry.at)}  {found.entry.subject}")
+    for seen in found.again:
+        say(f"  seen again by {seen.by} in {seen.run}: {seen.src}")
+
+
+def _show_entry(entry: Entry, done: list[Event]) -> None:
+    run, op = entry.trailer("Run"), entry.trailer("Op")
+    head(f"{entry.commit[:12]}  {when(entry.at)}  {entry.author}  {run}  {op}".rstrip())
+    if not done:
+        say(f"    {entry.subject}")
+    for event in done:
+        say(f"    {event.what}: {_event_words(event)}")
+
+
+def _event_words(event: Event) -> str:
+    from kg.model import value_text
+
+    shown = value_text(event.v)
+    if event.what == "tried":
+        return f"{event.k}: {shown} ({event.id})"
+    if not event.k:
+        return f"{event.id}" + (f" ({shown})" if shown and shown not in event.id else "")
+    return f"{event.id} {event.k} {'->' if event.edge else '='} {shown}"
+
+
+def _entry_json(entry: Entry, done: list[Event]) -> dict[str, Any]:
+    return {
+        "commit": entry.commit, "at": entry.at, "agent": entry.author, "run": entry.trailer("Run"),
+        "op": entry.trailer("Op"), "subject": entry.subject, "events": [e.to_json() for e in done],
+    }  # fmt: skip
+
+
+def when(seconds: int) -> str:
+    """Return a time for people, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
+
+
