@@ -20,7 +20,7 @@ def main() -> None:
         recall(argv[:before] + argv[before + 1 :])
     from kg.cli import main as cli
 
-    sys.exit(cli())
+    cli()
 
 
 def recall(argv: list[str] | None = None) -> None:

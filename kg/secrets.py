@@ -1,18 +1,16 @@
 """What counts as a credential, where in a text one stands, and how it is taken out.
 
 Two scanners are joined: `redact-secret` (Rust; exact pin, because it is a beta) and the
-tables below: what it misses, and the common formats again, so that neither is a single point
-of failure. Only this module knows a vendor's format, a placeholder from a value, and what of
-redact-secret's findings count: every credential, whatever action it proposes, but its guesses
-from context only if they pass the same judgement as ours. Personal data is no secret here.
+tables below: what it misses, and the commonest formats again. Only this module knows them, a
+placeholder from a value, and what of redact-secret's findings count: any action it proposes,
+but its guesses from context only if they pass our own judgement. Personal data is no secret.
 
-There is no entropy rule: 191 of 200 benign lines of a developer's day (hashes, digests, ids)
-would be flagged. A credential is an anchored format, or a value that its key or place gives
-away. Known to be missed: passwords that are bare words ("password=swordfish"), as nothing
-tells them from prose.
+There is no entropy rule: it flags 191 of 200 benign lines of a developer's day (hashes,
+digests, ids). Known to be missed: passwords that are bare words ("password=swordfish") or
+numbers, as nothing tells them from prose.
 
-Every step is linear in the text: formats are found by a literal (`str.find`), quantifiers
-are bounded or start at a boundary. 50 MB of logs cost some 5 s.
+Every step is linear in the text: rules start at a literal (`str.find`), their quantifiers are
+bounded or start at a boundary, and redact-secret sees a window at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kg.errors import SecretError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     Span = tuple[int, int, str]
 
@@ -38,77 +36,56 @@ class Finding(NamedTuple):
 
 
 # -- formats ---------------------------------------------------------------------------------
-# One a line: kind, literals it may start with, the pattern of what follows (its group, if any,
-# is the secret; else both ends must stand at a boundary). Sources: the vendors' pages, the
-# rules of gitleaks and redact-secret (both MIT), GitHub's list of scanned patterns.
-_FORMATS = r"""
+# One a line: kind, literals it may start with, pattern of what follows (its group, if any, is
+# the secret; else both ends stand at a boundary). Sources: vendors' pages, gitleaks' rules (MIT).
+_TABLE = r"""
 github-token ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ \w{36,251}
 gitlab-token glpat- gldt- glrt- glrtr- glptt- glft- [\w-]{20,128}(?:\.[\w.]{2,32})?
 gitlab-token GR1348941 glimt- glagent- glsoat- gloas- glcbt- glffct- [\w-]{20,128}(?:\.[\w.]{2,32})?
 npm-token npm_ [A-Za-z0-9]{36}
 pypi-token pypi-AgE [\w-]{50,1000}
-nuget-key oy2 [a-z0-9]{43}
-docker-token dckr_pat_ dckr_oat_ [\w-]{27,64}
-slack-token xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- (?=[\w-]{0,250}\d)[\w-]{10,250}
+slack-token xoxa- xoxb- xoxp- xoxr- xoxs- xoxe.xoxp- xoxe.xoxb- (?=[a-z-]{0,20}\d)[\w-]{10,250}
 slack-token xapp- \d-[A-Z0-9]{6,16}-\d{6,16}-[a-z0-9]{32,100}
-slack-token xoxe.xoxp- xoxe.xoxb- [\w-]{20,250}
 slack-webhook hooks.slack.com/ (?:services|workflows|triggers)/(\w{6,16}(?:/\w{6,64}){2,3})
 discord-webhook discord.com/api/ discordapp.com/api/ webhooks/\d{17,20}/([\w-]{60,80})
-teams-webhook .webhook.office.com/webhookb2/ ([\w@/-]{60,200})
-telegram-token :AA (?<=\d{8}:AA)([\w-]{33})
 stripe-key sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ [A-Za-z0-9]{16,247}
-stripe-webhook-secret whsec_ [A-Za-z0-9+/]{24,64}={0,2}
-square-token sq0atp- sq0csp- [\w-]{22,43}
-square-token EAAA [\w-]{60}
-shopify-token shpat_ shpca_ shppa_ shpss_ shpua_ [a-fA-F0-9]{32}
 openai-key sk-proj- sk-svcacct- sk-admin- sk-None- [\w-]{20,250}
 openai-key sk- [A-Za-z0-9]{20}(?:T3BlbkFJ[A-Za-z0-9]{20}|[A-Za-z0-9]{28})
 anthropic-key sk-ant- [a-z0-9]{2,12}-[\w-]{40,200}
 hugging-face-token hf_ api_org_ [A-Za-z0-9]{34}
 google-api-key AIza [\w-]{35}
-google-oauth-secret GOCSPX- [\w-]{28}
 google-oauth-token ya29. 1//0 [\w-]{40,1000}
+square-token sq0atp- sq0csp- [\w-]{22,43}
+shopify-token shpat_ shpca_ shppa_ shpss_ shpua_ [a-fA-F0-9]{32}
+terraform-token .atlasv1. (?<=[A-Za-z0-9]{14}\.atlasv1\.)([\w=-]{60,70})
+sentry-token sntryu_ sntrys_eyJ [\w+/=-]{60,400}
 aws-access-key AKIA ASIA ABIA ACCA [A-Z2-7]{16}
-alibaba-access-key LTAI [A-Za-z0-9]{17,24}
 azure-storage-key AccountKey= SharedAccessKey= ([A-Za-z0-9+/]{42,86}={1,2})
-azure-client-secret Q~ (?<=[\w~.]{3}\dQ~)([\w~.-]{31,34})
 azure-sas ?sig= &sig= ;sig= ([A-Za-z0-9%+/]{40,140}={0,2})
+mailgun-key key- [0-9a-f]{32}
+grafana-token glsa_ glc_eyJ [\w+/]{32,400}={0,3}
 sendgrid-key SG. [\w-]{16,32}\.[\w-]{16,64}
 twilio-key SK [0-9a-f]{32}
-mailgun-key key- [0-9a-f]{32}
-brevo-key xkeysib- xsmtpsib- [a-f0-9]{64}-[A-Za-z0-9]{16}
-digitalocean-token dop_v1_ doo_v1_ dor_v1_ [a-f0-9]{64}
-heroku-key HRKU- [\w-]{36,64}
-planetscale-token pscale_tkn_ pscale_pw_ pscale_oauth_ [\w.=-]{32,64}
 cloudflare-key v1.0- cfut_ cfat_ cfk_ [\w-]{40,180}
 tailscale-key tskey- [a-z]{3,12}-\w{8,32}-\w{16,64}
-databricks-token dapi [0-9a-f]{32}(?:-\d)?
 vault-token hvs. hvb. hvr. [\w-]{24,300}
-terraform-token .atlasv1. (?<=[A-Za-z0-9]{14}\.atlasv1\.)([\w=-]{60,70})
 atlassian-token ATATT3 ATCTT3 [\w=.-]{60,300}
 bitbucket-token ATBB [A-Za-z0-9]{32}
-linear-key lin_api_ lin_oauth_ [A-Za-z0-9]{40,64}
 notion-token ntn_ [A-Za-z0-9]{43,50}
 notion-token secret_ (?=[a-z]{0,42}[A-Z0-9])[A-Za-z0-9]{43}
 figma-token figd_ figo_ [\w-]{38,64}
 airtable-token pat [A-Za-z0-9]{14}\.[a-f0-9]{64}
-contentful-token CFPAT- [\w-]{43}
-artifactory-key AKCp [A-Za-z0-9]{69}
 new-relic-key NRAK- NRII- NRIQ- [\w-]{27,36}
-posthog-key phx_ phs_ [A-Za-z0-9]{40,64}
-sentry-token sntryu_ sntrys_eyJ [\w+/=-]{60,400}
-grafana-token glsa_ glc_eyJ [\w+/]{32,400}={0,3}
 age-key AGE-SECRET-KEY-1 [02-9AC-HJ-NP-Z]{58}
 jwt eyJ [\w-]{10,4000}\.eyJ[\w-]{5,8000}\.[\w-]{10,2000}
-putty-private-key PuTTY-User-Key-File- [23]:\s\S{1,40}
 password-hash $2a$ $2b$ $2y$ $apr1$ $1$ $5$ $6$ $y$ $argon2i$ $argon2id$ [\w./$=,+]{25,400}
 password-hash {SHA} {SSHA} [A-Za-z0-9+/]{27,44}={0,2}
 docker-auth "auth" \s{0,4}:\s{0,4}"([A-Za-z0-9+/]{12,2000}={0,2})"
 npm-auth _auth (?<!\w_auth)\s{0,4}=\s{0,4}"?([A-Za-z0-9+/]{12,2000}={0,2})
 """
+_FORMATS = [row.split() for row in _TABLE.strip().splitlines()]
 # A token may follow an escape of JSON or of a URL, or a terminal's colour, without a space.
 _LEFT = r"(?:(?<![A-Za-z0-9]@)|(?<=\\[nrtbf]@)|(?<=%[0-9A-Fa-f]{2}@)|(?<=\dm@))"
-_RIGHT = r"(?![A-Za-z0-9])"
 
 # -- places: what stands here is a secret whatever it looks like ------------------------------
 # Matched on the text in lower case; the last group is the secret.
@@ -125,7 +102,6 @@ _PLACES = (
     ("password", "-u", rf"(?<![\w-]-u)[ \t]{{0,4}}(?:{_QUOTE})?[^\s:\"'`$/-]{{1,80}}:{_WORD}"),
     ("password", "--user", rf"[ \t=](?:{_QUOTE})?[^\s:\"'`$/]{{1,80}}:{_WORD}"),
     ("password", "mysql", rf"[^\n]{{0,120}}?[ \t]-p{_WORD}"),
-    ("password", "mariadb", rf"[^\n]{{0,120}}?[ \t]-p{_WORD}"),
     ("password", "sshpass ", rf"-p[ \t]?(?:{_QUOTE})?{_WORD}"),
     ("password", "identified by ", rf"(?:{_QUOTE}){_WORD}"),
 )
@@ -149,8 +125,8 @@ _SECRET_KEY = re.compile(
 _OPEN_KEY = re.compile(
     r"(?:next|page|paging|pagination|prev|previous|lock|change|continuation|continue|cursor|input|"
     r"output|request|idempotency|cancel|cancellation|special|sync|work_?unit|stop|pad|eos|bos|unk|"
-    r"sep|cls|client|action|\d:|mask|task|resume|skip|start|end|starting|marker|page_?size|public|unexpected|invalid|"
-    r"new|max|min|num|first|last|child|sub|keyword|operator|punctuation)(?:page)?[_ -]?$"
+    r"sep|cls|mask|task|resume|skip|start|end|starting|marker|page_?size|public|unexpected|invalid|"
+    r"new|max|min|num|first|last|child|sub|keyword|operator|action|\d:)(?:page)?[_ -]?$"
 )
 _OPEN_BEFORE = re.compile(_OPEN_KEY.pattern[:-1] + r"(?:tokens?|keys?|pwd|secret)\W{0,6}$")
 _FLAG = re.compile(r"(?:^|\s)--?[\w-]*$|\blogin\s{1,8}\S{1,80}\s{1,8}$")
@@ -163,30 +139,23 @@ _ARMOUR = re.compile(
 # What follows a header without an end: lines of base64, also with escaped line ends.
 _BODY = re.compile(r"(?:(?:\\[rn]|[\s\"'|>,])*[A-Za-z0-9+/=]{16,})*")
 
-# -- redact-secret's kinds --------------------------------------------------------------------
 _WINDOW = 8192
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_KINDS = {
-    "contextual_secret": "secret",
-    "authorization_credential": "authorization",
-    "bearer_token": "authorization",
-    "connection_string_password": "url-password",
-    "aws_access_key_id": "aws-access-key",
-    "aws_secret_access_key": "aws-secret-key",
-}
+_KINDS = {"contextual_secret": "secret", "connection_string_password": "url-password"}
+_KINDS |= {"authorization_credential": "authorization", "bearer_token": "authorization"}
+_KINDS |= {"aws_access_key_id": "aws-access-key", "aws_secret_access_key": "aws-secret-key"}
 _GUESSES = {"contextual_secret", "authorization_credential", "bearer_token"}
-# How much a kind says, where findings overlap; redact-secret's own kinds say 2.
-_RANK = dict.fromkeys(re.findall(r"(?m)^[a-z-]+", _FORMATS), 3) | {"private-key": 4}
-_RANK |= {"secret": 0, "password": 0, "authorization": 1, "url-password": 1}
+# How much a kind says, where findings overlap; redact-secret's own kinds say 3.
+_RANK = dict.fromkeys((row[0] for row in _FORMATS), 4) | {"private-key": 5}
+_RANK |= {"secret": 0, "password": 1, "authorization": 2, "url-password": 2}
 
 # -- placeholders ---------------------------------------------------------------------------
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,64}\]")
 _DUMMY = re.compile(r"(?i)example|x{5}|\*{3}|\.{3}|placeholder|redacted|change[_-]?me")
 _PLACEHOLDER = re.compile(
-    r"""(?ix) your | dummy | foobar | insert | replace | omitted | truncated | \u2026 | &[lg]t;
-    | &quot; | &\# | <[^>]* | \$[{(] | \{\{ | %[(sdr] | \{\w*\} | ^\$\w+$ | ^%\w+%$ | ^[\[{@(]
+    r"""(?ix) your | getenv | environ | dummy | foobar | insert | replace | omitted | \u2026
+    | truncated | &[lg]t; | <[^>]* | \$[{(] | \{\{ | %[(sdr] | \{\w*\} | ^\$\w+$ | ^%\w+%
     | ^(?:https?: | \.{0,2}/ | ~/ | [a-z]:\\ | op: | vault: | file: | env[:.] | arn: | ref\+)
-    | ^[,;]\s | ^aws4- | ^[=~^]*v?\d+\.[\w.]+$ | ^utf-?8 | ^sha\d{1,3}[:-] | environ | getenv | \w[(\[] | \)$
+    | ^[,;]\s | ^aws4 | ^[=~^]*v?\d+\.[\w.]+$ | ^utf-?8 | ^sha\d{1,3}[:-] | &quot; | &\#
     | ^(?:self|this|cls|os|sys|config|settings|request|args|opts|options|ctx|secrets|process)\."""
 )
 _URL_DUMMY = re.compile(r"(?i)[<{$%*\[].*|x+|pass(?:word|wd)?|pwd|secret|token|port|.*REDACTED.*")
@@ -195,7 +164,7 @@ _STEM_WORDS = re.compile(
     r"my|test|the|[\W\d_]"
 )
 _BARE_WORD = re.compile(r"[\W_]*[A-Za-z]+(?:[\W_]+[A-Za-z]+)*[\W_]*|[\W\d_]+")
-_NAME = re.compile(r"[a-z_]{1,20}\d{1,3}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|(?:[A-Z]+_)+[A-Z0-9]+")
+_NAME = re.compile(r"[a-z_]{1,20}\d{1,3}|[A-Za-z_]\w*(?:\.\w+)+|[A-Z_]+\d*|.*\w[(\[{].*|[\[{@(].*")
 
 
 def _credible(value: str, *, weak_key: bool, quoted: bool) -> bool:
@@ -207,7 +176,7 @@ def _credible(value: str, *, weak_key: bool, quoted: bool) -> bool:
         return False
     if _BARE_WORD.fullmatch(value) or not _STEM_WORDS.sub("", value):
         return False
-    if not quoted and _NAME.fullmatch(value):
+    if not quoted and _NAME.fullmatch(value.rstrip(")]}.:!?")):
         return False
     return not weak_key or (len(value) >= 10 and re.search(r"\d", value) is not None)
 
@@ -217,32 +186,28 @@ def scan(text: str) -> tuple[Finding, ...]:
     """Return every credential in `text`, in order, none overlapping another.
 
     Where two overlap they become one, of the more specific kind. What only shows once a
-    finding is masked is found too, so that `redact` leaves nothing. Any string will do: lone
-    surrogates and NUL are text like other text. Raises StoreError if redact-secret cannot
-    be used, rather than scanning with half the rules.
+    finding is masked is found too, so that `redact` leaves nothing. Any string will do, also
+    with lone surrogates. Raises StoreError if redact-secret fails: half the rules are none.
     """
     masked = _MARKER.sub(lambda m: _stars(m[0]), text) if "[REDACTED:" in text else text
     spans: list[Span] = []
     while more := [s for s in _once(masked) if masked[s[0] : s[1]].strip("* \n")]:
         spans = _merged([*spans, *more])
-        masked = _masked(masked, spans)
-    return tuple(_with_lines(text, spans))
+        masked = _replaced(masked, spans, _stars)
+    return tuple(_on_lines(text, spans))
 
 
 def redact(text: str) -> tuple[str, tuple[Finding, ...]]:
     """Return `text` with `[REDACTED:<kind>]` for each credential, and what was replaced.
 
     Same lines: a finding's line feeds follow its marker, so `#L12` still points at line 12.
-    Same text, same bytes, for everyone; redacting the result changes nothing. The marker holds
-    no keyed hash of the secret: there would be a key to keep, and bytes would differ between
-    machines.
+    Same text, same bytes, for everyone; redacting the result changes nothing. No keyed
+    hash in the marker: there would be a key to keep, and bytes that differ by machine.
     """
-    findings, parts, at = scan(text), [], 0
-    for found in findings:
-        feeds = "\n" * text.count("\n", found.start, found.end)
-        parts += [text[at : found.start], f"[REDACTED:{found.kind}]", feeds]
-        at = found.end
-    return "".join([*parts, text[at:]]), findings
+    findings = scan(text)
+    spans = [(f.start, f.end, f.kind) for f in findings]
+    text = _replaced(text, spans, lambda s, kind: f"[REDACTED:{kind}]" + "\n" * s.count("\n"))
+    return text, findings
 
 
 def check(text: str, what: str) -> None:
@@ -251,13 +216,11 @@ def check(text: str, what: str) -> None:
     The message names lines and kinds (the first three, and how many more), never the text.
     """
     findings = scan(text)
-    if not findings:
-        return
-    shown = ", ".join(f"line {f.line} ({f.kind})" for f in findings[:3])
-    if len(findings) > 3:
-        shown += f" and {len(findings) - 3} more"
-    message = f"{what} holds a credential: {shown}; remove it, or let --redact replace it"
-    raise SecretError(message, tuple((f.line, f.kind) for f in findings))
+    if findings:
+        shown = ", ".join(f"line {f.line} ({f.kind})" for f in findings[:3])
+        shown += f" and {len(findings) - 3} more" if len(findings) > 3 else ""
+        message = f"{what} holds a credential: {shown}; remove it, or let --redact replace it"
+        raise SecretError(message, tuple((f.line, f.kind) for f in findings))
 
 
 def _once(text: str) -> Iterator[Span]:
@@ -271,23 +234,20 @@ def _once(text: str) -> Iterator[Span]:
 
 
 def _hits(text: str, literal: str, tail: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of `tail` right after each `literal`, looking at each place once."""
+    """Yield the matches of `tail` right after each `literal`."""
     at = text.find(literal)
-    if at < 0:
-        return
-    pattern = re.compile(tail, re.ASCII)
     while at >= 0:
-        hit = pattern.match(text, at + len(literal))
+        hit = re.compile(tail, re.ASCII).match(text, at + len(literal))
         if hit:
             yield hit
         at = text.find(literal, max(hit.end() if hit else 0, at + 1))
 
 
 def _formats(text: str) -> Iterator[Span]:
-    for kind, *literals, tail in map(str.split, _FORMATS.strip().splitlines()):
-        for literal in literals:
+    for kind, *literals, tail in _FORMATS:
+        for literal in filter(text.__contains__, literals):
             left = "" if re.search(r"\((?!\?)", tail) else _LEFT.replace("@", re.escape(literal))
-            for hit in _hits(text, literal, left + tail + _RIGHT):
+            for hit in _hits(text, literal, left + tail + r"(?![A-Za-z0-9])"):
                 start, end = hit.span(hit.lastindex or 0)
                 start -= 0 if hit.lastindex else len(literal)
                 if not _dummy(text[start:end]):
@@ -323,8 +283,6 @@ def _assignments(text: str, low: str) -> Iterator[Span]:
             key = low[max(0, hit.start() - len(stem) - 96) : hit.start() - len(stem)]
             if not _announces(stem, key, gap=bool(hit["gap"]) and value == "bare"):
                 continue
-            if stem == "token" and _UUID.fullmatch(text[start:end]):
-                continue
             weak = not stem.startswith(("pass", "pwd"))
             if _credible(text[start:end], weak_key=weak, quoted=value == "quoted"):
                 rest = _REST.match(text, end) if value == "bare" else None
@@ -335,9 +293,7 @@ def _announces(stem: str, before: str, *, gap: bool) -> bool:
     """Whether a key made of `stem` and what stands `before` it means a secret is next."""
     if gap and not _FLAG.search(before):
         return False
-    if stem == "key":
-        return bool(_SECRET_KEY.search(before))
-    return not _OPEN_KEY.search(before)
+    return bool(_SECRET_KEY.search(before)) if stem == "key" else not _OPEN_KEY.search(before)
 
 
 def _private_keys(text: str) -> Iterator[Span]:
@@ -347,24 +303,24 @@ def _private_keys(text: str) -> Iterator[Span]:
         if mark["edge"] == "BEGIN":
             body = _BODY.match(text, mark.end())
             end = body.end() if body else mark.end()
-            whole = then and then["edge"] == "END" and _is_body(text[mark.end() : then.start()])
-            yield mark.start(), then.end() if then and whole else end, "private-key"
-
-
-def _is_body(between: str) -> bool:
-    """Whether this is a key's body and not prose between two mentions of its edges."""
-    return len(between) < 32_768 and len(between) > 20 * len(between.split())
+            between = text[mark.end() : then.start()] if then and then["edge"] == "END" else ""
+            # Few words for its length: a key's body, not prose between two mentions.
+            if then and 20 * len(between.split()) < len(between) < 32_768:
+                end = then.end()
+            yield mark.start(), end, "private-key"
 
 
 # -- redact-secret ---------------------------------------------------------------------------
 def _native(text: str, low: str) -> Iterator[Span]:
-    # It takes UTF-8 only: a lone surrogate goes in as U+FFFD, one for one.
-    for at, window in _windows(_SURROGATE.sub("\ufffd", text)):
-        for start, end, kind in _rust(window):
-            if _counts(
-                kind, text[at + start : at + end], low[max(0, at + start - 48) : at + start]
-            ):
-                yield at + start, at + end, _KINDS.get(kind, kind.replace("_", "-"))
+    # In the copy it sees, as long as the text: no lone surrogate (it takes UTF-8 only), and
+    # JSON's escaped line ends and tabs as spaces, since a token right after one is a token.
+    copy = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    copy = re.sub(r"\\[nrt]", "  ", copy) if "\\" in copy else copy
+    for at, window in _windows(copy):
+        for first, last, kind in _rust(window):
+            start, end = at + first, at + last
+            if _counts(kind, text[start:end], low[max(0, start - 48) : start]):
+                yield start, end, _KINDS.get(kind, kind.replace("_", "-"))
 
 
 def _windows(text: str) -> Iterator[tuple[int, str]]:
@@ -391,9 +347,8 @@ def _rust(window: str) -> list[Span]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 (a panic in Rust is no Exception)
-        name = type(error).__name__
-        message = f"the secret scanner redact-secret failed ({name}), so nothing was written"
-        raise StoreError(f"{message}; reinstall kg: pip install --force-reinstall kg") from None
+        failed = f"the secret scanner redact-secret failed ({type(error).__name__})"
+        raise StoreError(f"{failed}: reinstall kg (pip install --force-reinstall kg)") from None
     return [(f.start, f.end, f.type) for f in found]
 
 
@@ -405,44 +360,39 @@ def _counts(kind: str, secret: str, before: str) -> bool:
         return not _OPEN_BEFORE.search(before) and _credible(secret, weak_key=False, quoted=False)
     if kind == "connection_string_password":
         return _stands("url-password", secret)
-    if kind == "private_key":
-        # From a header without an end it takes all that follows; the rule above takes the key.
+    if kind == "private_key":  # from a header without an end it takes all that follows
         return not _ARMOUR.search(secret)
     return not _dummy(secret) and not _BARE_WORD.fullmatch(secret)
 
 
-# -- spans -----------------------------------------------------------------------------------
 def _merged(spans: list[Span]) -> list[Span]:
     """Return the spans in order, each group that overlaps as one of its best kind."""
-    out: list[Span] = []
-    best = (0, 0)
+    out: list[tuple[int, int, tuple[int, int, str]]] = []
     for start, end, kind in sorted(spans):
-        worth = (_RANK.get(kind, 2), end - start)
+        worth = (_RANK.get(kind, 3), end - start, kind)
         if out and start < out[-1][1]:
-            first, last, name = out[-1]
-            out[-1] = (first, max(last, end), kind if worth > best else name)
-            best = max(best, worth)
+            first, last, best = out.pop()
+            out.append((first, max(last, end), max(best, worth)))
         else:
-            out.append((start, end, kind))
-            best = worth
-    return out
+            out.append((start, end, worth))
+    return [(start, end, best[2]) for start, end, best in out]
 
 
-def _masked(text: str, spans: list[Span]) -> str:
+def _replaced(text: str, spans: list[Span], by: Callable[[str, str], str]) -> str:
     parts, at = [], 0
-    for start, end, _ in spans:
-        parts += [text[at:start], _stars(text[start:end])]
+    for start, end, kind in spans:
+        parts += [text[at:start], by(text[start:end], kind)]
         at = end
     return "".join([*parts, text[at:]])
 
 
-def _stars(secret: str) -> str:
+def _stars(secret: str, _kind: str = "") -> str:
     """Return what hides `secret` from both scanners, as long as it and on as many lines."""
     first, *more = secret.split("\n")
     return "\n".join(["*" * len(first), *(" " * len(line) for line in more)])
 
 
-def _with_lines(text: str, spans: Iterable[Span]) -> Iterator[Finding]:
+def _on_lines(text: str, spans: list[Span]) -> Iterator[Finding]:
     line, at = 1, 0
     for start, end, kind in spans:
         line += text.count("\n", at, start)

@@ -26,7 +26,9 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("deep", settings.get_profile("default"), max_examples=2000, derandomize=False)
+settings.register_profile(
+    "deep", settings.get_profile("default"), max_examples=2000, derandomize=False
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

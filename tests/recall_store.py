@@ -48,7 +48,13 @@ class Store:
     """A store in a folder; `top` is its repository, the folder itself unless said otherwise."""
 
     def __init__(
-        self, tmp: Path, inside: str = "", *, seed: bool = False, git: bool = True, sha: str = "sha1"
+        self,
+        tmp: Path,
+        inside: str = "",
+        *,
+        seed: bool = False,
+        git: bool = True,
+        sha: str = "sha1",
     ) -> None:
         """Make an empty store, in git unless told otherwise."""
         self.tmp, self.top = tmp, tmp / "repo"
@@ -94,7 +100,7 @@ class Store:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
 
-    def entity(self, id_: str, *facts: dict[str, object], path: str = "", **more: Any) -> None:
+    def entity(self, id_: str, *facts: dict[str, object], path: str = "", **more: object) -> None:
         """Write an entity's file."""
         prefix, slug = id_.split("/")
         types = {"org": "Organization"}
@@ -153,7 +159,11 @@ class Store:
         return Result(out.getvalue(), err.getvalue(), code)
 
     def spawn(
-        self, *words: str, at: Path | None = None, script: bool = True, **environ: str
+        self,
+        *words: str,
+        at: Path | None = None,
+        script: bool = True,
+        environ: dict[str, str] | None = None,
     ) -> Result:
         """Run recall in a process of its own, without site-packages."""
         how = [str(CHECKOUT / "scripts/recall.py")] if script else ["-m", "kg"]
@@ -161,7 +171,7 @@ class Store:
             [sys.executable, "-S", *how, *words],
             cwd=at or self.folder,
             env={"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(CHECKOUT),
-                 **environ},
+                 **(environ or {})},
             capture_output=True,
             check=False,
         )  # fmt: skip

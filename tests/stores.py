@@ -39,7 +39,11 @@ def git(where: Path, *args: str, check: bool = True, **more: Any) -> str:  # noq
 
 
 def observed(
-    text: str, *facts: tuple[str, str, Any], run: str = RUN, agent: str = "scoper", **more: Any  # noqa: ANN401
+    text: str,
+    *facts: tuple[str, str, Any],
+    run: str = RUN,
+    agent: str = "scoper",
+    **more: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
     """Return an observation: facts are (name of an Object, key, value), each on all of the text."""
     names = list(dict.fromkeys(name for name, _, _ in facts))

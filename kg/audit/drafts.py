@@ -52,7 +52,9 @@ def drafts(graph: Graph) -> list[Drafted]:
     for line in git(place.gitdir, args, top=place.top).decode("utf-8", "replace").split("\0")[:-1]:
         flags, path = line[:2], line[3:].removeprefix(prefix)
         if not path.endswith(".kg-tmp"):
-            state = "removed" if "D" in flags else "added" if flags in ("??", "A ", "AM") else "edited"
+            state = (
+                "removed" if "D" in flags else "added" if flags in ("??", "A ", "AM") else "edited"
+            )
             found.append(Drafted(path, state))
     return found
 
@@ -94,7 +96,9 @@ def _take(graph: Graph, draft: Draft, drafted: Drafted) -> None:
     data = _bytes(graph, path)
     secrets.check(data.decode("utf-8", "replace"), path)
     if folder == RAW:
-        raise RefusedError(f"{path}: raw/ is filled by kg capture {path}, which names it by its content")
+        raise RefusedError(
+            f"{path}: raw/ is filled by kg capture {path}, which names it by its content"
+        )
     draft.put_file(path, _canonical(draft, path, data))
 
 

@@ -32,6 +32,7 @@ from kg.format import (
     parse_trace,
 )
 from kg.format.settings import PATH as SETTINGS
+from kg.format.settings import VERSION
 from kg.graph import Graph
 from kg.model import Edge, Entity, Trace, parse_raw_name, parse_source
 
@@ -150,7 +151,9 @@ class _Checker:
 
     def _twin(self, path: str, other: tuple[str, Any] | None, what: str) -> Iterator[Finding]:
         if other is not None:
-            yield _fault(path, f"{what} is in {other[0]} as well", "merge the two by hand, kg commit")
+            yield _fault(
+                path, f"{what} is in {other[0]} as well", "merge the two by hand, kg commit"
+            )
 
     def _check_entity(self, path: str, entity: Entity) -> Iterator[Finding]:
         ontology = self.settings.ontology
@@ -193,7 +196,9 @@ class _Checker:
     def _check_ids(self, path: str, ids: list[str]) -> Iterator[Finding]:
         for id_ in ids:
             if id_ not in self.entities:
-                yield _fault(path, f"points to {id_}, which is not there", "add it, or retract this")
+                yield _fault(
+                    path, f"points to {id_}, which is not there", "add it, or retract this"
+                )
 
     def _check_index(self) -> Iterator[Finding]:
         """Compare the recall index, which is derived, with what HEAD says."""
@@ -206,6 +211,8 @@ class _Checker:
 
 
 def _notes(graph: Graph, checker: _Checker) -> Iterator[Finding]:
+    if checker.settings.version > VERSION:
+        yield _note(SETTINGS, f"is of format {checker.settings.version}", "upgrade kg to write here")
     for path, entity in checker.entities.values():
         for key in entity.contested:
             yield _note(path, f"{key} is contested", f"kg why {entity.id} {key}")
@@ -228,5 +235,3 @@ def _note(path: str, problem: str, remedy: str) -> Finding:
 
 def _said(error: KgError, path: str) -> str:
     return str(error).removeprefix(path).lstrip(": ")
-
-

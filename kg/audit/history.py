@@ -111,7 +111,9 @@ def events(graph: Graph, entry: Entry) -> list[Event]:
 
 def origin(graph: Graph, id_: str, fact: Fact) -> Entry | None:
     """Return the commit that brought a fact's own line."""
-    return _brought(graph, entity_paths(id_), lambda data, path: fact in parse_entity(data, path).facts)
+    return _brought(
+        graph, entity_paths(id_), lambda data, path: fact in parse_entity(data, path).facts
+    )
 
 
 def edge_origin(graph: Graph, edge: Edge, since: str | None) -> Entry | None:
@@ -164,9 +166,7 @@ def _entry(block: str, prefix: str) -> Entry:
                 )
             )
             meta = ""
-    return Entry(
-        commit=commit, author=author, at=int(at), message=message, changes=tuple(changes)
-    )
+    return Entry(commit=commit, author=author, at=int(at), message=message, changes=tuple(changes))
 
 
 def _events(graph: Graph, change: Change) -> list[Event]:
@@ -186,10 +186,14 @@ def _events(graph: Graph, change: Change) -> list[Event]:
             )
         if kind == TRIED and new is not None:
             trace = parse_trace(new, change.path)
-            return [Event(what="tried", id=change.path, k=trace.tried, v=trace.outcome, src=trace.src)]
+            return [
+                Event(what="tried", id=change.path, k=trace.tried, v=trace.outcome, src=trace.src)
+            ]
     except (FormatError, NotFoundError):
         return [Event(what="unreadable", id=change.path)]
-    return [Event(what="captured" if kind == RAW and new is not None else "changed", id=change.path)]
+    return [
+        Event(what="captured" if kind == RAW and new is not None else "changed", id=change.path)
+    ]
 
 
 def _entity_events(old: Entity | None, new: Entity | None) -> list[Event]:
@@ -236,6 +240,4 @@ def _edge_events(old: Edge | None, new: Edge | None) -> list[Event]:
 
 
 def _on(what: str, edge: Edge, src: str) -> Event:
-    return Event(
-        what=what, id=edge.subject, k=edge.predicate, v=edge.object, src=src, edge=True
-    )
+    return Event(what=what, id=edge.subject, k=edge.predicate, v=edge.object, src=src, edge=True)

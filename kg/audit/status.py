@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kg.audit.drafts import Drafted, drafts
-from kg.errors import KgError, StateError
+from kg.errors import FormatVersionError, KgError, StateError
 from kg.format import EDGES, ENTITIES, RAW, TRIED, Settings, parse_settings
 from kg.format.settings import PATH as SETTINGS
+from kg.format.settings import check_version
 from kg.graph import Graph
 from kg.model import parse_raw_name, run_order
 from kg.store import Snapshot
@@ -84,9 +85,13 @@ def _settings(snapshot: Snapshot) -> tuple[Settings, str]:
     if data is None:
         return Settings(version=0), "HEAD has no store.json: run kg init"
     try:
-        return parse_settings(data), ""
+        settings = parse_settings(data)
+        check_version(settings)
+    except FormatVersionError as error:
+        return settings, str(error)
     except KgError as error:
         return Settings(version=0), str(error)
+    return settings, ""
 
 
 def _layout(graph: Graph) -> str:

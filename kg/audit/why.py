@@ -9,7 +9,16 @@ from typing import Any
 from kg.audit.history import Entry, edge_origin, origin
 from kg.errors import KgError, NotFoundError
 from kg.graph import Graph
-from kg.model import Claim, Edge, Entity, Retraction, Sighting, parse_raw_name, parse_source, value_text
+from kg.model import (
+    Claim,
+    Edge,
+    Entity,
+    Retraction,
+    Sighting,
+    parse_raw_name,
+    parse_source,
+    value_text,
+)
 
 CONTEXT = 1  # lines shown before and after the source line
 
@@ -47,7 +56,11 @@ class Evidence:
             "seen_again": [{"by": s.by, "run": s.run, "src": s.src} for s in self.again],
         }  # fmt: skip
         if self.entry is not None:
-            found["commit"] = {"id": self.entry.commit, "at": self.entry.at, "subject": self.entry.subject}
+            found["commit"] = {
+                "id": self.entry.commit,
+                "at": self.entry.at,
+                "subject": self.entry.subject,
+            }
         if self.retraction is not None:
             found["retracted"] = {
                 "because": self.retraction.because,
@@ -156,5 +169,9 @@ def _maybe(find: Any) -> Entry | None:  # noqa: ANN401
 
 def _nothing(id_: str, key: str, known: set[str]) -> str:
     near = get_close_matches(key, known, n=2, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(sorted(known)) or 'none'}"
+    hint = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"it has {', '.join(sorted(known)) or 'none'}"
+    )
     return f"{id_} has nothing under {key!a}: {hint}"

@@ -135,7 +135,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     import kg.cli.write  # noqa: F401 - they register their commands
 
     try:
-        code = cli.main(args=None if argv is None else list(argv), prog_name="kg", standalone_mode=False)
+        code = cli.main(
+            args=None if argv is None else list(argv), prog_name="kg", standalone_mode=False
+        )
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help())
         code = USAGE
@@ -154,7 +156,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     except OSError as error:
-        fail(f"{error.filename or ''}: {error.strerror}: check the file and its permissions".lstrip(": "))
+        fail(
+            f"{error.filename or ''}: {error.strerror}: check the file and its permissions".lstrip(
+                ": "
+            )
+        )
         code = FAILED
     sys.exit(code if isinstance(code, int) else DONE)
 
@@ -165,10 +171,14 @@ def _one(message: str, ctx: click.Context | None) -> str:
     return text if "--help" in text or text.endswith("?") else f"{text}: see {where} --help"
 
 
-def command(group: Any, name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:  # noqa: ANN401
+def command(
+    group: Any, name: str, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:  # noqa: ANN401
     """Register a command whose help ends in an example, from its docstring."""
     made: Callable[[Callable[..., Any]], click.Command] = group.command(name, **settings)
     return made
 
 
-as_json = click.option("--json", "json_", is_flag=True, help="Answer in JSON, versioned by its key.")
+as_json = click.option(
+    "--json", "json_", is_flag=True, help="Answer in JSON, versioned by its key."
+)

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 @cli.command("init")
 @click.argument("folder", metavar="[DIR]", required=False)
-@click.option("--in-tree", "layout", flag_value="in-tree", help="A folder of the repository around it.")
-@click.option("--bare", "layout", flag_value="bare", help="A bare repository, for very large stores.")
+@click.option(
+    "--in-tree", "layout", flag_value="in-tree", help="A folder of the repository around it."
+)
+@click.option(
+    "--bare", "layout", flag_value="bare", help="A bare repository, for very large stores."
+)
 @as_json
 @click.pass_obj
 def init(session: Session, folder: str | None, layout: str | None, json_: bool) -> None:
@@ -100,8 +104,12 @@ def ontology(ctx: click.Context, json_: bool) -> None:
 
 
 _TERM = (
-    click.option("--definition", required=True, metavar="TEXT", help="What it means, in a sentence."),
-    click.option("--domain", multiple=True, metavar="TYPE", help="What it is said of; any if left out."),
+    click.option(
+        "--definition", required=True, metavar="TEXT", help="What it means, in a sentence."
+    ),
+    click.option(
+        "--domain", multiple=True, metavar="TYPE", help="What it is said of; any if left out."
+    ),
     click.option("--range", "range_", multiple=True, metavar="TYPE", help="What it takes."),
     click.option("--many", is_flag=True, help="Several values may hold at once."),
     as_json,
@@ -144,7 +152,9 @@ def add_predicate(session: Session, /, name: str, **given: Any) -> None:  # noqa
 @click.argument("name")
 @click.option("--prefix", required=True, help="What its ids begin with.")
 @click.option("--definition", required=True, metavar="TEXT", help="What it is, in a sentence.")
-@click.option("--confused-with", multiple=True, metavar="TYPE", help="Twice: the types it collides with.")
+@click.option(
+    "--confused-with", multiple=True, metavar="TYPE", help="Twice: the types it collides with."
+)
 @click.option("--because", default="", metavar="TEXT", help="Why neither of the two fits.")
 @as_json
 @click.pass_obj
@@ -236,5 +246,3 @@ def _ontology_json(found: Ontology) -> dict[str, Any]:
         "keys": [{"name": n, **t.to_json()} for n, t in sorted(found.keys.items())],
         "predicates": [{"name": n, **t.to_json()} for n, t in sorted(found.predicates.items())],
     }
-
-

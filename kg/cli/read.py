@@ -111,7 +111,9 @@ def why(session: Session, id_: str, key: str, json_: bool) -> None:
 
 @cli.command("log")
 @click.argument("id_", metavar="[ID]", default="", shell_complete=complete_id)
-@click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option(
+    "-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
+)
 @as_json
 @click.pass_obj
 def log(session: Session, id_: str, limit: int, json_: bool) -> None:
@@ -303,5 +305,3 @@ def _entry_json(entry: Entry, done: list[Event]) -> dict[str, Any]:
 def when(seconds: int) -> str:
     """Return a time for people, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
-
-

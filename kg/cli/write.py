@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kg.cli.app import FAILED, Session, as_json, cli
-from kg.cli.output import answer, say, talk
+from kg.cli.app import Session, as_json, cli
+from kg.cli.input import parse_observations, read, text_of
 from kg.cli.read import complete_id
-from kg.errors import RefusedError
-
-if TYPE_CHECKING:
-    from kg.graph import Answer, Recorded
-    from kg.graph.recorded import Stated
-
-MAX_INPUT = 256 * 1024 * 1024  # bytes of one `kg remember`; more is more than one batch
+from kg.cli.written import stated, typed, whole, write
+from kg.errors import AlreadyExistsError, RefusedError
 
 redact_ = click.option("--redact", is_flag=True, help="Replace secrets instead of refusing.")
 because_ = click.option("--because", metavar="TEXT", help="What you state; kept as the source.")
@@ -48,7 +41,7 @@ def remember(ctx: click.Context, file: str, redact: bool, json_: bool) -> None:
     """
     observations = parse_observations(read(file))
     session: Session = ctx.obj
-    _write(ctx, observations, "remember", json_=json_, redact=redact, session=session)
+    write(ctx, observations, "remember", json_=json_, redact=redact, session=session)
 
 
 @cli.command("capture")
@@ -66,7 +59,7 @@ def capture(ctx: click.Context, file: str, redact: bool, json_: bool) -> None:
     text = text_of(read(file))
     if not text.strip():
         raise RefusedError("the text is empty: give some to capture")
-    _write(ctx, [{"text": text}], "capture", json_=json_, redact=redact, session=ctx.obj)
+    write(ctx, [{"text": text}], "capture", json_=json_, redact=redact, session=ctx.obj)
 
 
 @cli.group("add")
@@ -86,7 +79,12 @@ def add() -> None:
 @as_json
 @click.pass_context
 def add_entity(
-    ctx: click.Context, type_: str, name: str, aliases: tuple[str, ...], because: str | None, json_: bool
+    ctx: click.Context,
+    type_: str,
+    name: str,
+    aliases: tuple[str, ...],
+    because: str | None,
+    json_: bool,
 ) -> None:
     """Add an entity; refuse where one of that name is known.
 
@@ -97,15 +95,15 @@ def add_entity(
     kind = graph.ontology.type(type_)
     known = graph.draft(graph.at()).named(kind.prefix, name)
     if known:
-        from kg.errors import AlreadyExistsError
-
-        raise AlreadyExistsError(f"{known[0].id} is called {name!a} already: see kg show {known[0].id}")
+        raise AlreadyExistsError(
+            f"{known[0].id} is called {name!a} already: see kg show {known[0].id}"
+        )
     text = because or f"{kind.name} {name}" + "".join(f", also known as {a}" for a in aliases)
     mention = {
         "ref": "it", "type": type_, "name": name,
-        "aliases": [{"name": alias, "lines": _all(text)} for alias in aliases],
+        "aliases": [{"name": alias, "lines": whole(text)} for alias in aliases],
     }  # fmt: skip
-    _write(ctx, [{"text": text, "entities": [mention]}], "add", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": text, "entities": [mention]}], "add", json_=json_, session=ctx.obj)
 
 
 @add.command("fact")
@@ -130,9 +128,16 @@ def add_fact(
     kg add fact object/payments-api port 8080 --src raw/r1785343267-scoper.f1fca0d4.txt#L2
     """
     times = {n: v for n, v in (("since", since), ("until", until)) if v}
-    v = _typed(ctx.obj.writable().ontology, key, value)
+    v = typed(ctx.obj.writable().ontology, key, value)
     fact = {"entity": id_, "k": key, "v": v, **times}
-    _write(ctx, [_stated("facts", fact, because, src)], "add", json_=json_, redact=redact, session=ctx.obj)
+    write(
+        ctx,
+        [stated("facts", fact, because, src)],
+        "add",
+        json_=json_,
+        redact=redact,
+        session=ctx.obj,
+    )
 
 
 @add.command("edge")
@@ -153,14 +158,19 @@ def add_edge(
     kg add edge object/payments-api owned-by org/acme-corp --because "Acme Corp took it over"
     """
     edge = {"subject": subject, "predicate": predicate, "object": object_}
-    _write(ctx, [_stated("edges", edge, because, src)], "add", json_=json_, session=ctx.obj)
+    write(ctx, [stated("edges", edge, because, src)], "add", json_=json_, session=ctx.obj)
 
 
 @add.command("tried")
 @click.argument("what", metavar="TRIED")
-@click.option("--about", multiple=True, metavar="ID", shell_complete=complete_id, help="What it was tried on.")
 @click.option(
-    "--outcome", type=click.Choice(["failed", "worked", "inconclusive"]), default="failed", show_default=True
+    "--about", multiple=True, metavar="ID", shell_complete=complete_id, help="What it was tried on."
+)
+@click.option(
+    "--outcome",
+    type=click.Choice(["failed", "worked", "inconclusive"]),
+    default="failed",
+    show_default=True,
 )
 @click.option("--because", required=True, metavar="TEXT", help="Why it ended that way.")
 @click.option("--error", metavar="TEXT", help="The error message that was seen.")
@@ -178,9 +188,9 @@ def add_tried(
     text = f"tried {what}: {outcome} because {because}" + (f"\n{error}" if error else "")
     trace = {
         "about": list(about), "tried": what, "outcome": outcome, "because": because,
-        "lines": _all(text), **({"error": error} if error else {}),
+        "lines": whole(text), **({"error": error} if error else {}),
     }  # fmt: skip
-    _write(ctx, [{"text": text, "tried": [trace]}], "add", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": text, "tried": [trace]}], "add", json_=json_, session=ctx.obj)
 
 
 @cli.command("retract")
@@ -190,7 +200,9 @@ def add_tried(
 @click.option("--because", required=True, metavar="TEXT", help="Why it is no longer held.")
 @as_json
 @click.pass_context
-def retract(ctx: click.Context, id_: str, key: str, value: str | None, because: str, json_: bool) -> None:
+def retract(
+    ctx: click.Context, id_: str, key: str, value: str | None, because: str, json_: bool
+) -> None:
     """Take back a fact or an edge; the line and your reason stay on record.
 
     \b
@@ -198,15 +210,15 @@ def retract(ctx: click.Context, id_: str, key: str, value: str | None, because: 
     kg retract object/payments-api owned-by org/acme-corp --because "sold in March"
     """
     ontology = ctx.obj.writable().ontology
-    said: dict[str, Any] = {"entity": id_, "lines": _all(because)}
+    said: dict[str, Any] = {"entity": id_, "lines": whole(because)}
     if key in ontology.predicates and key not in ontology.keys:
         if value is None:
             raise RefusedError(f"{key} is an edge: name the entity it goes to as well")
         said |= {"predicate": key, "object": value}
     else:
         said |= {"k": ontology.key(key).name}
-        said |= {"v": _typed(ontology, key, value)} if value is not None else {}
-    _write(ctx, [{"text": because, "retract": [said]}], "retract", json_=json_, session=ctx.obj)
+        said |= {"v": typed(ontology, key, value)} if value is not None else {}
+    write(ctx, [{"text": because, "retract": [said]}], "retract", json_=json_, session=ctx.obj)
 
 
 @cli.group("alias")
@@ -235,7 +247,7 @@ def alias_add(
     """
     fact = {"entity": id_, "k": "also-known-as", "v": name}
     because = because or (None if src else f"{id_} is also known as {name}")
-    _write(ctx, [_stated("facts", fact, because, src)], "alias", json_=json_, session=ctx.obj)
+    write(ctx, [stated("facts", fact, because, src)], "alias", json_=json_, session=ctx.obj)
 
 
 @alias.command("rm")
@@ -250,8 +262,8 @@ def alias_rm(ctx: click.Context, id_: str, name: str, because: str, json_: bool)
     \b
     kg alias rm org/acme-corp "Acme Ltd" --because "another company"
     """
-    said = {"entity": id_, "k": "also-known-as", "v": name, "lines": _all(because)}
-    _write(ctx, [{"text": because, "retract": [said]}], "alias", json_=json_, session=ctx.obj)
+    said = {"entity": id_, "k": "also-known-as", "v": name, "lines": whole(because)}
+    write(ctx, [{"text": because, "retract": [said]}], "alias", json_=json_, session=ctx.obj)
 
 
 @cli.command("rename")
@@ -267,139 +279,5 @@ def rename(ctx: click.Context, id_: str, name: str, because: str | None, json_: 
     kg rename object/payments-api "Payments API"
     """
     text = because or f"{id_} is now called {name}"
-    said = {"entity": id_, "name": name, "lines": _all(text)}
-    _write(ctx, [{"text": text, "rename": [said]}], "rename", json_=json_, session=ctx.obj)
-
-
-def read(file: str) -> bytes:
-    """Return what a file or stdin holds."""
-    if file == "-":
-        data = sys.stdin.buffer.read(MAX_INPUT + 1)
-    else:
-        with open(file, "rb") as handle:
-            data = handle.read(MAX_INPUT + 1)
-    if len(data) > MAX_INPUT:
-        raise RefusedError(f"{file} is larger than {MAX_INPUT} bytes: split it")
-    return data
-
-
-def text_of(data: bytes) -> str:
-    """Return bytes as text.
-
-    Raises:
-        RefusedError: they are not UTF-8.
-    """
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise RefusedError(f"line {line} is not UTF-8: convert it (iconv -t utf-8)") from None
-
-
-def parse_observations(data: bytes) -> list[dict[str, Any]]:
-    """Return the observations of a JSON object, a JSON list, or JSON Lines.
-
-    Raises:
-        RefusedError: it is none of these; names the line.
-    """
-    text = text_of(data).removeprefix("\ufeff")
-    if not text.strip():
-        raise RefusedError("nothing to remember: give an observation in JSON (kg remember --help)")
-    try:
-        whole = json.loads(text)
-    except RecursionError:
-        raise RefusedError("the JSON is nested too deeply: flatten it") from None
-    except ValueError as error:
-        if "Extra data" not in str(error):
-            raise RefusedError(f"not JSON: {error}: see kg remember --help") from None
-        whole = [_line(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    found = whole if isinstance(whole, list) else [whole]
-    if not all(isinstance(one, dict) for one in found):
-        raise RefusedError("an observation is a JSON object: see kg remember --help")
-    return found
-
-
-def _line(number: int, line: str) -> Any:  # noqa: ANN401
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(f"line {number} is not JSON ({error}): see kg remember --help") from None
-
-
-def _write(
-    ctx: click.Context, observations: list[dict[str, Any]], op: str, *,
-    json_: bool, session: Session, redact: bool = False,
-) -> None:  # fmt: skip
-    """Write, print what became of it, and exit 3 where it was kept for later."""
-    found = session.writable().remember(
-        observations, op=op, redact=redact, run=session.run, agent=session.agent
-    )
-    if json_:
-        answer(op, found.to_json())
-    else:
-        _show(found)
-    if found.queued:
-        talk(f"queued, not written yet: {found.queued}")
-        ctx.exit(FAILED)
-
-
-def _show(found: Answer) -> None:
-    for one in found.recorded:
-        _show_recorded(one)
-    for commit in found.commits:
-        say(f"commit {commit}")
-    if not found.commits and not found.queued:
-        say("nothing new: all of it is there already")
-
-
-def _show_recorded(one: Recorded) -> None:
-    for line, kind in one.redacted:
-        say(f"redacted: line {line} ({kind})")
-    if one.raw:
-        say(f"{one.raw}#L1")
-    for mention in one.mentions:
-        shown = mention.to_json()
-        more = f" by {shown['by']}" if "by" in shown else ""
-        others = f", perhaps {' or '.join(shown['candidates'])}" if "candidates" in shown else ""
-        say(f"{shown['decision']}{more}: {mention.id}{others}")
-    for stated in one.facts:
-        _show_stated(stated, "=")
-    for stated in one.edges:
-        _show_stated(stated, "->")
-    for path, outcome in one.tried:
-        say(f"{outcome}: {path}")
-    for stated in (*one.retracted, *one.renamed):
-        _show_stated(stated, "=")
-
-
-def _show_stated(stated: Stated, sign: str) -> None:
-    from kg.model import value_text
-
-    inferred = " (inferred: the value is not in the source line)" if stated.inferred else ""
-    say(f"{stated.outcome}: {stated.id} {stated.k} {sign} {value_text(stated.v)}{inferred}")
-    say(f"    src: {stated.src}")
-    for value, src in stated.against:
-        say(f"    contradicts: {value}  src: {src}")
-
-
-def _stated(part: str, said: dict[str, Any], because: str | None, src: str | None) -> dict[str, Any]:
-    """Return the observation of one thing said by hand, resting on a line or on a statement."""
-    if bool(because) == bool(src):
-        raise click.UsageError("say where it comes from: either --because TEXT or --src SRC")
-    if src:
-        return {part: [{**said, "src": src}]}
-    return {"text": because, part: [{**said, "lines": _all(because or "")}]}
-
-
-def _all(text: str) -> list[int]:
-    return [1, text.rstrip("\n").count("\n") + 1]
-
-
-def _typed(ontology: Any, key: str, value: str) -> str | bool | int:  # noqa: ANN401
-    """Return a value from the command line as the type its key takes."""
-    range_ = ontology.key(key).range
-    if range_ == ("boolean",) and value in ("true", "false"):
-        return value == "true"
-    if range_ == ("integer",) and value.lstrip("-").isdecimal():
-        return int(value)
-    return value
+    said = {"entity": id_, "name": name, "lines": whole(text)}
+    write(ctx, [{"text": text, "rename": [said]}], "rename", json_=json_, session=ctx.obj)

@@ -135,8 +135,12 @@ def parse_edge(data: bytes, path: str) -> Edge:
         raise explained(path, raw, "edge", error) from None
 
 
+def _no_decimal(text: str) -> float:
+    raise ValueError(f"{text} is a decimal: write it as a string")
+
+
 def load(
-    data: bytes, path: str, *, decimal: Callable[[str], object] = lambda text: _no_decimal(text)
+    data: bytes, path: str, *, decimal: Callable[[str], object] = _no_decimal
 ) -> dict[str, Any]:
     """Return the JSON object that `data` holds: UTF-8, no twin members, no decimals.
 
@@ -302,7 +306,3 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("an object has two members of one name")
     return found
-
-
-def _no_decimal(text: str) -> float:
-    raise ValueError(f"{text} is a decimal: write it as a string")

@@ -48,21 +48,18 @@ class Settings:
 
 
 def parse_settings(data: bytes) -> Settings:
-    """Return the settings of a store.
+    """Return the settings of a store; of a newer format what can be read of them.
 
     Raises:
-        FormatVersionError: a newer kg wrote it.
         FormatError: it breaks the format.
     """
     raw = load(data, PATH)
-    version = raw.get("kg_format")
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-        raise FormatVersionError(
-            PATH, f"written in format {version}, this kg writes {VERSION}: upgrade kg to write here"
-        )
+    newer = _newer(raw.get("kg_format"))
     found = problems("store", raw)
-    if found:
+    if found and not newer:
         raise FormatError(PATH, found[0].problem, found[0].pointer)
+    if found:
+        return Settings(version=raw["kg_format"])
     known = ("kg_format", "ontology", "policies", "fan_out")
     settings = Settings(
         version=raw["kg_format"],
@@ -76,6 +73,24 @@ def parse_settings(data: bytes) -> Settings:
     except OntologyError as error:
         raise FormatError(PATH, str(error), "/ontology") from None
     return settings
+
+
+def check_version(settings: Settings) -> None:
+    """Refuse to write into a store of a newer format.
+
+    Raises:
+        FormatVersionError: a newer kg wrote it.
+    """
+    if _newer(settings.version):
+        raise FormatVersionError(
+            PATH,
+            f"written in format {settings.version}, this kg writes {VERSION}: "
+            "upgrade kg to write here",
+        )
+
+
+def _newer(version: object) -> bool:
+    return isinstance(version, int) and not isinstance(version, bool) and version > VERSION
 
 
 def dump_settings(settings: Settings) -> bytes:

@@ -141,6 +141,11 @@ class Draft:
             self._files[path] = data
             self._dirty_files.add(path)
 
+    def remove_file(self, path: str) -> None:
+        """Remove a file, also one that is in the folder alone and not in the snapshot."""
+        self._files[path] = None
+        self._dirty_files.add(path)
+
     def put_settings(self, settings: Settings) -> None:
         """Put new settings, in force at once."""
         self.settings, self.ontology = settings, settings.ontology

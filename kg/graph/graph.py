@@ -20,6 +20,7 @@ from kg.errors import (
 )
 from kg.format import Settings, parse_settings
 from kg.format.settings import PATH as SETTINGS
+from kg.format.settings import check_version
 from kg.graph.draft import Draft
 from kg.graph.message import commit_message
 from kg.graph.observation import Observation, parse_observation
@@ -240,7 +241,9 @@ class Graph:
             planned = []
             for (run, agent), group in groupby(said, lambda o: (o.run, o.agent)):
                 members = list(group)
-                done = [Recording(draft, o, o.text, self._near_while_writing).run() for o in members]
+                done = [
+                    Recording(draft, o, o.text, self._near_while_writing).run() for o in members
+                ]
                 recorded.append(done)
                 message = commit_message(subject, run, agent, op, done, members[0].session)
                 planned.append(Planned(draft.take(), message, _author(agent, members[0].at)))
@@ -257,7 +260,9 @@ class Graph:
             one.redacted = hits
         return Answer(recorded=tuple(flat), commits=written.commits)
 
-    def _write(self, plan: Callable[[Snapshot], Sequence[Planned]], edited: Mapping[str, str]) -> Written:
+    def _write(
+        self, plan: Callable[[Snapshot], Sequence[Planned]], edited: Mapping[str, str]
+    ) -> Written:
         if self.place.seed:
             raise UnsupportedError(
                 f"{self.place.folder} has no store.json, a hand-written store is only read: "
@@ -271,6 +276,7 @@ class Graph:
             raise UnsupportedError(
                 f"HEAD of {self.place.gitdir} has no store.json: commit it, or run kg init"
             )
+        check_version(draft.settings)
         return draft
 
     def _near_while_writing(self, text: str) -> list[str]:
@@ -279,11 +285,15 @@ class Graph:
     def _follow(self, written: Written) -> None:
         """Tell the index what was just committed, so that the next reader finds it up to date."""
         if self._index is not None and written.commits:
-            changes = {p: d for one in written.planned for p, d in one.changes.items() if "/" in p or p == SETTINGS}
+            changes = {
+                p: d
+                for one in written.planned
+                for p, d in one.changes.items()
+                if "/" in p or p == SETTINGS
+            }
             before, after = written.before, written.after
             self._index.advance(before.tree, after.tree, after.commit, changes)
 
 
 def _author(agent: str, at: int) -> Author:
     return agent, f"{agent}@kg.invalid", at
-

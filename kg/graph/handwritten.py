@@ -88,9 +88,11 @@ def thing(path: str, data: bytes) -> Thing:
         FormatError: it cannot be read.
     """
     raw, whole = _load(path, data), _strict(parse_entity, data, path)
-    stem = path.split("/")[1:]
-    id_ = _text(raw, "id") or "/".join((stem[0], stem[-1].removesuffix(".json")))
-    facts, lossy = [], whole is None and any(raw.get(name) for name in _CARRIED)
+    folders, _, file = path.rpartition("/")
+    prefix, slash, slug = (_text(raw, "id") or file.removesuffix(".json")).rpartition("/")
+    prefix = prefix if slash else _text(raw, "type") or folders.partition("/")[2]
+    facts: list[Said] = []
+    lossy = whole is None and any(raw.get(name) for name in _CARRIED)
     for at, item in enumerate(_facts(raw, path)):
         if not isinstance(item, dict) or not _text(item, "k") or "v" not in item:
             raise FormatError(path, "is no fact, it has no k and v: complete it", f"/facts/{at}")
@@ -103,7 +105,7 @@ def thing(path: str, data: bytes) -> Thing:
     return Thing(
         path,
         _decoded(data),
-        id_ if "/" in id_ else f"{stem[0]}/{id_}",
+        f"{prefix}/{slug}",
         _text(raw, "type"),
         one_line(_text(raw, "name")),
         tuple(filter(None, (run_of(raw.get(n)) for n in ("first_run", "last_seen_run")))),
@@ -151,8 +153,8 @@ def tale(path: str, data: bytes) -> Tale:
         "tried": heading.strip(),
         "outcome": _outcome(text),
         "because": _because(rest),
-        "prose": clean(text if not front else body)[:MAX_VALUE],
         **{name: value for name, value in front.items() if value not in ("", None)},
+        "prose": clean(text if not front else body)[:MAX_VALUE],
     }
     return Tale(path, text, found)
 
@@ -185,6 +187,11 @@ def word_of(text: str) -> str:
 def clean(text: str) -> str:
     """Return the text with CRLF as line feeds and without what a value may not hold."""
     return _UNTEXT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def member(text: object) -> str:
+    """Return what a trace says as one of its members: without control characters, not too long."""
+    return clean(str(text)).strip()[:MAX_VALUE].rstrip() or "unknown"
 
 
 def one_line(text: str) -> str:
@@ -226,9 +233,9 @@ def _facts(raw: Mapping[str, Any], path: str) -> list[Any]:
 
 def _said(item: Mapping[str, Any], k: str, v: object) -> Iterator[Said]:
     options = {name: item[name] for name in _OPTIONS if item.get(name) is not None}
-    runs = filter(None, (run_of(item.get(name)) for name in _RUN))
+    run = next(filter(None, (run_of(item[name]) for name in _RUN if name in item)), "")
     for value in _values(v):
-        yield Said(k, value, _text(item, "src"), next(runs, ""), options)
+        yield Said(k, value, _text(item, "src"), run, options)
 
 
 def _values(v: object) -> Iterable[Value]:
@@ -262,7 +269,7 @@ def _first(raw: Mapping[str, Any], names: Iterable[str]) -> str:
 
 def _named(path: str) -> tuple[str, str, str]:
     """Return the ends and the predicate as a file's name gives them."""
-    words = path.split("/")[-1].removesuffix(".json").split("--")
+    words = path.rsplit("/", maxsplit=1)[-1].removesuffix(".json").split("--")
     if len(words) == 4:
         folder = path.split("/")[1]
         return f"{folder}/{words[0]}", words[1], f"{words[2]}/{words[3]}"

@@ -10,6 +10,7 @@ from importlib.resources import files
 from kg import place as places
 from kg.errors import AlreadyExistsError, NotARepositoryError
 from kg.format import Settings
+from kg.format.settings import PATH as SETTINGS
 from kg.graph.adopt import adopt
 from kg.graph.draft import Draft
 from kg.graph.graph import Graph
@@ -37,21 +38,23 @@ def init(folder: str, *, layout: str = "own", committer: tuple[str, str] | None 
     repository around it) or `bare` (no working tree).
 
     Raises:
-        AlreadyExistsError: there is a store already.
+        AlreadyExistsError: there is a store already, or a file that a store would overwrite.
         NotARepositoryError: `in-tree` outside a repository.
     """
     folder = os.path.realpath(folder)
     found = places.at(folder, "named") if os.path.isdir(folder) else None
     if found is not None and not found.seed and not _unfounded(found):
         raise AlreadyExistsError(f"{folder} is a store already: see kg -C {folder} status")
+    if found is None:
+        _check_free(folder)
     tracked = found is not None and found.seed and _tracked(found)
     place, excluded = _place(folder, "in-tree" if tracked and layout == "own" else layout)
     graph = Graph(place, committer=committer)
     edited = _files_there(graph) if place.folder else {}
     adopted: list[str] = []
-    commit = graph.change(
-        _founding(graph, edited, adopted), op="init", edited=edited, founding=True
-    )
+    run = graph.run_now()
+    edit = _founding(graph, edited if found is not None else {}, adopted, run)
+    commit = graph.change(edit, op="init", run=run, edited=edited, founding=True)
     graph.close()
     return Made(place=place, commit=commit, adopted=tuple(adopted), excluded=excluded)
 
@@ -61,17 +64,51 @@ def format_page() -> bytes:
     return files("kg").joinpath("FORMAT.md").read_bytes()
 
 
-def _founding(graph: Graph, edited: dict[str, str], adopted: list[str]) -> Callable[[Draft], str]:
+def _founding(
+    graph: Graph, edited: dict[str, str], adopted: list[str], run: str
+) -> Callable[[Draft], str]:
     def found(draft: Draft) -> str:
         adopted.clear()
         draft.put_settings(Settings())
         if edited:
-            adopted.extend(adopt(graph, draft, sorted(edited)))
+            adopted.extend(adopt(graph, draft, sorted(edited), run))
+        page, attributes = _theirs(graph, "README.md"), _theirs(graph, ".gitattributes")
+        if page not in (b"", format_page()):
+            draft.put_file(_free_name(edited), page)
         draft.put_file("README.md", format_page())
-        draft.put_file(".gitattributes", ATTRIBUTES)
+        draft.put_file(".gitattributes", attributes.replace(ATTRIBUTES, b"") + ATTRIBUTES)
         return f"Adopt {len(adopted)} hand-written files" if adopted else "Begin a memory"
 
     return found
+
+
+def _theirs(graph: Graph, name: str) -> bytes:
+    """Return what a hand-written store has under a name that a store needs, b"" for nothing."""
+    try:
+        with open(f"{graph.place.folder or os.devnull}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _free_name(taken: dict[str, str]) -> str:
+    """Return the name under which a hand-written store keeps its own README.md."""
+    names = ("README.old.md", *(f"README.old{n}.md" for n in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _check_free(folder: str) -> None:
+    """Refuse a folder that holds files of somebody else's under the names a store needs."""
+    needed = {"README.md": format_page(), ".gitattributes": ATTRIBUTES, SETTINGS: b""}
+    for name, ours in needed.items():
+        path = f"{folder}/{name}"
+        if os.path.lexists(path):
+            with open(path, "rb") as file:
+                if file.read() != ours:
+                    raise AlreadyExistsError(
+                        f"{path} is there already: make the store in a folder of its own: "
+                        f"kg init {folder}/memory"
+                    )
 
 
 def _place(folder: str, layout: str) -> tuple[Place, str]:
@@ -123,7 +160,7 @@ def _tracked(seed: Place) -> bool:
 def _files_there(graph: Graph) -> dict[str, str]:
     """Return {path: blob id} of the files already in the folder."""
     folder, files_ = graph.place.folder, Worktree(graph.repository)
-    found = {}
+    found: dict[str, str] = {}
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f != ".git" and not os.path.islink(f"{at}/{f}"))
         for name in sorted(names):

@@ -31,6 +31,7 @@ def recall(
     from kg.recall.answer import ask
     from kg.recall.index import Index
 
-    found = where if isinstance(where, places.Place) else places.find(os.fspath(where), {}, os.curdir)
-    with Index.fresh(found) as index:
+    if not isinstance(where, places.Place):
+        where = places.find(os.fspath(where), {}, os.curdir)
+    with Index.fresh(where) as index:
         return ask(index, query, limit=limit, archived=archived)

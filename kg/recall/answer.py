@@ -45,7 +45,7 @@ def ask(index: Index, query: str, *, limit: int = hot.LIMIT, archived: bool = Fa
         return _ask(index, query, limit, archived)
 
 
-def _ask(index: Index, query: str, limit: int, archived: bool) -> Answer:  # noqa: FBT001
+def _ask(index: Index, query: str, limit: int, archived: bool) -> Answer:
     con = index.connection
     con.execute("begin")
     try:

@@ -33,6 +33,7 @@ _TRIED = (
 def document(
     con: Connection,
     place: Place,
+    *,
     query: str,
     head: str,
     found: Found,

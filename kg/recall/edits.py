@@ -16,8 +16,10 @@ _MOST = 5  # names; the rest is counted
 
 
 def uncommitted(con: Connection, folder: str, numbers: Iterable[int]) -> list[str]:
-    """Return paths of entity files that differ from HEAD: of the entities `numbers`, and new
-    or missing ones in folders that are not fanned out.
+    """Return the entity files that differ from HEAD.
+
+    Of the entities `numbers` the changed ones; of folders that are not fanned out also the
+    new and the missing ones.
     """
     found = set()
     for n in numbers:
@@ -58,11 +60,15 @@ def _blob_id(path: str, digits: int) -> str:
         from hashlib import sha256
 
         return sha256(whole).hexdigest()
+    return _sha1(whole)
+
+
+def _sha1(data: bytes) -> str:
     try:
-        from _sha1 import sha1
+        from _sha1 import sha1  # type: ignore[import-not-found]
     except ImportError:
         from hashlib import sha1
-    return str(sha1(whole).hexdigest())
+    return str(sha1(data).hexdigest())  # noqa: S324 - git's choice of an id
 
 
 def _names(folder: str) -> list[str]:

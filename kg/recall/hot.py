@@ -7,10 +7,9 @@ HEAD, or for --json, is imported there (a test holds that).
 
 from __future__ import annotations
 
+import _sqlite3
 import os
 import sys
-
-import _sqlite3
 
 from kg import place as places
 from kg.errors import KgError
@@ -203,9 +202,7 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
     return True
 
 
-def _print(
-    con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]
-) -> int:
+def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
     found = find(con, options.query, options.limit, archived=options.archived)
     talk = [*notes, *warnings(con)]
     if head and place.folder:
@@ -213,7 +210,10 @@ def _print(
     if options.json:
         from kg.recall.document import document, dumped
 
-        text = dumped(document(con, place, options.query, head, found, talk)) + "\n"
+        text = (
+            dumped(document(con, place, query=options.query, head=head, found=found, warnings=talk))
+            + "\n"
+        )
     else:
         text = render(con, found)
     if not found.rows:

@@ -13,10 +13,9 @@ import hashlib
 import os
 import sqlite3
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kg import place as places
-
 from kg.recall import near, schema
 from kg.recall.hot import index_file, index_uris
 from kg.recall.load import Loader
@@ -74,7 +73,7 @@ class Index:
         index.rebuild()
         return index
 
-    def __enter__(self) -> Index:
+    def __enter__(self) -> Self:
         """Return the index itself."""
         return self
 

@@ -4,6 +4,8 @@ However the index came to a tree, in one go or by a thousand steps, it then answ
 what is derived from several files is derived anew for each entity that any of them names.
 """
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 import json
@@ -67,15 +69,15 @@ class Loader:
             "store.json": self._put_settings,
         }
         try:
-            problems = put[path.split("/")[0]](path, oid, data)
-        except parse.Unreadable as error:
+            problems = put[path.partition("/")[0]](path, oid, data)
+        except parse.UnreadableError as error:
             problems = [str(error)]
         for problem in problems:
             self._fault(path, problem)
 
     def _remove(self, path: str) -> None:
         gone = self._con.execute("delete from fault where path = ?", (path,)).rowcount
-        kind = path.split("/")[0]
+        kind = path.partition("/")[0]
         if kind == "entities":
             if self._remove_entity(path) or gone:
                 self._count(path, -1)
@@ -86,6 +88,11 @@ class Loader:
         elif kind == "raw":
             gone = self._con.execute("delete from raw where path = ?", (path,)).rowcount
             self._reckon = self._reckon or bool(gone)
+
+    def _insert(self, table: str, row: tuple[object, ...]) -> int:
+        """Insert a row and return its number."""
+        places = "".join([", ?"] * len(row))
+        return self._con.execute(f"insert into {table} values (null{places})", row).lastrowid or 0
 
     def _fault(self, path: str, problem: str) -> None:
         self._con.execute("insert into fault values (?, ?)", (path, problem))
@@ -103,8 +110,7 @@ class Loader:
             parse.joined(map(parse.flat, entity.facts)), entity.first, entity.seen, contested,
             MEMBER.join(entity.said), MEMBER.join(sorted(entity.agents)),
         )  # fmt: skip
-        n = ex("insert into page values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid
-        assert n is not None
+        n = self._insert("page", row)
         last = parse.run_key(entity.seen)
         ex("insert into ent values (?, ?, ?, ?, ?)", (n, entity.id, entity.archived, last, roles))
         self._put_keys(n, entity)
@@ -125,13 +131,9 @@ class Loader:
             plain = bare(text)
             # what the id holds anyway need not be looked for twice
             column = None if at and plain in whole else plain
-            cursor = self._con.execute(
-                "insert into key values (null, ?, ?, ?, ?)", (n, kind, folded(text), column)
-            )
+            number = self._insert("key", (n, kind, folded(text), column))
             if self._grams and column is not None:
-                self._con.execute(
-                    "insert into grams (rowid, bare) values (?, ?)", (cursor.lastrowid, column)
-                )
+                self._con.execute("insert into grams (rowid, bare) values (?, ?)", (number, column))
 
     def _remove_entity(self, path: str) -> bool:
         row = self._con.execute(
@@ -154,7 +156,7 @@ class Loader:
     def _settle(self, id_: str) -> None:
         """Derive anew what several files say of an entity."""
         ex = self._con.execute
-        sql = "select e.n, p.facts, p.said, p.agents from ent e join page p on p.n = e.n where e.id = ?"
+        sql = "select n, facts, said, p.agents from ent join page p using (n) where id = ?"
         for n, facts, said, agents in ex(sql, (id_,)).fetchall():
             contested, roles, *words = self._derived(
                 id_, parse.facts_of(facts), _split(said), frozenset(_split(agents))
@@ -163,7 +165,7 @@ class Loader:
             ex("update ent set roles = ? where n = ?", (roles, n))
             self._unindex(n)
             ex("update doc set edges = ?, tried = ? where n = ?", (*words, n))
-            self._index(n, *ex("select names, facts, edges, tried from doc where n = ?", (n,)).fetchone())
+            self._index(n, *ex("select * from doc where n = ?", (n,)).fetchone()[1:])
 
     def _derived(
         self,
@@ -174,7 +176,8 @@ class Loader:
     ) -> tuple[str, int, str, str]:
         """Return the columns that other files have a say in: contested, roles, edges, tried."""
         ex = self._con.execute
-        away = ex("select p, o, claims from edge where s = ? order by p, o, path", (id_,)).fetchall()
+        outward = "select p, o, claims from edge where s = ? order by p, o, path"
+        away = ex(outward, (id_,)).fetchall()
         inward = ex(
             "select p, s, claims from edge where o = ? order by p, s, path limit ?", (id_, INWARD)
         ).fetchall()
@@ -183,7 +186,7 @@ class Loader:
         found = derive.contested(facts, claimed[: len(away)], said, self._rules)
         relations = " ".join([f"{p} {other}" for p, other, claims in claimed if claims])
         tried = ex(
-            "select t.words from about a join trace t on t.n = a.trace where a.id = ? order by path",
+            "select t.words from about join trace t on t.n = trace where id = ? order by path",
             (id_,),
         ).fetchall()
         return (
@@ -208,9 +211,7 @@ class Loader:
     def _role_set(self, agents: frozenset[str]) -> int:
         key = MEMBER.join(sorted(agents))
         if key not in self._roles:
-            cursor = self._con.execute("insert into roles values (null, ?, '')", (key,))
-            assert cursor.lastrowid is not None
-            self._roles[key] = cursor.lastrowid
+            self._roles[key] = self._insert("roles", (key, ""))
             self._reckon = True
         return self._roles[key]
 
@@ -224,16 +225,15 @@ class Loader:
 
     def _put_edge(self, path: str, _oid: str, data: bytes) -> list[str]:
         edge, problems = parse.edge(data)
-        row = (path, *edge[:3], parse.joined(edge.claims), *edge[4:])
-        self._con.execute(f"insert into edge values (null{', ?' * len(row)})", row)
+        self._insert("edge", (path, *edge[:3], parse.joined(edge.claims), *edge[4:]))
         self._touched.update((edge.subject, edge.object))
         return problems
 
     def _put_trace(self, path: str, _oid: str, data: bytes) -> list[str]:
         trace, problems = parse.trace(data)
-        text = words_of(" ".join((trace.tried, trace.outcome, trace.because, trace.error)))
+        text = words_of(f"{trace.tried} {trace.outcome} {trace.because} {trace.error}")
         row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text)
-        n = self._con.execute("insert into trace values (null, ?, ?, ?, ?)", row).lastrowid
+        n = self._insert("trace", row)
         pairs = [(id_, n) for id_ in trace.about]
         self._con.executemany("insert or ignore into about values (?, ?)", pairs)
         self._touched.update(trace.about)
@@ -261,15 +261,15 @@ class Loader:
     def _put_settings(self, _path: str, _oid: str, data: bytes) -> list[str]:
         try:
             raw = parse.store_json(data)
-        except parse.Unreadable:
+        except parse.UnreadableError:
             self._settings(1, "{}", "null")
             raise
         version, policies = raw.get("kg_format"), raw.get("policies")
         additions: Any = raw.get("ontology")
         dormant = policies.get("dormant") if isinstance(policies, dict) else None
-        known = isinstance(version, int) and not isinstance(version, bool)
-        self._settings(version if known else 0, json.dumps(additions or {}), json.dumps(dormant))
-        return [] if known else ["has no kg_format"]
+        known = version if isinstance(version, int) and not isinstance(version, bool) else None
+        self._settings(known or 0, json.dumps(additions or {}), json.dumps(dormant))
+        return ["has no kg_format"] if known is None else []
 
     def _settings(self, version: int, additions: str, dormant: str) -> None:
         self._con.execute(
@@ -285,4 +285,3 @@ class Loader:
 
 def _split(column: str) -> tuple[str, ...]:
     return tuple(column.split(MEMBER)) if column else ()
-

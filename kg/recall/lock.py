@@ -28,10 +28,7 @@ class Held:
         left = self._patience
         try:
             while not _taken(self._file):
-                if left <= 0:
-                    raise BlockingIOError(f"{self._path} is held")
-                _sleep(_PAUSE)
-                left -= _PAUSE
+                left = _wait(self._path, left)
         except BaseException:
             os.close(self._file)
             raise
@@ -39,6 +36,13 @@ class Held:
     def __exit__(self, *_error: object) -> None:
         """Let go."""
         os.close(self._file)
+
+
+def _wait(path: str, left: float) -> float:
+    if left <= 0:
+        raise BlockingIOError(f"{path} is held")
+    _sleep(_PAUSE)
+    return left - _PAUSE
 
 
 def _taken(file: int) -> bool:

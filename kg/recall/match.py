@@ -4,6 +4,8 @@ On the hot path, so it imports nothing but `kg.text` (and `unicodedata` for text
 ASCII). A ranker that knows more replaces `_by_words`; the rest of recall sees `Found` only.
 """
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 from kg.text import fold
@@ -21,16 +23,16 @@ CAP = 1000
 MAX_WORDS = 32
 # Function words of English questions; every other word of a question must earn its place.
 STOP = frozenset(
-    "a about an and are as at be been by can could did do does for from had has have how i if in"
-    " is it its me my of on or our should that the their there these they this to us was we were"
-    " what when where which who whom whose why will with would you your".split()
+    """
+    a about an and are as at be been by can could did do does for from had has have how i if
+    in is it its me my of on or our should that the their there these they this to us was we
+    were what when where which who whom whose why will with would you your
+    """.split()
 )
 # id and name before what is said of it; as in every field-weighted BM25, the values are a guess
 # until the retrieval benchmark sets them.
 _RANK = "bm25(words, 8.0, 2.0, 1.0, 1.0)"
-_ENT = (
-    " join ent e on e.n = f.n left join roles r on r.n = e.roles where e.archived <= ?"
-)
+_ENT = " join ent e on e.n = f.n left join roles r on r.n = e.roles where e.archived <= ?"
 _COLUMNS = "e.n, e.id, e.last <> '' and e.last < coalesce(r.floor, '')"
 
 
@@ -80,7 +82,7 @@ def bare(text: str) -> str:
 
 
 def words_of(text: str) -> str:
-    """Return `text` as full text takes it: bare, and pairs of letters where no spaces part words."""
+    """Return `text` as full text takes it: bare, in pairs of letters where no spaces part words."""
     text = bare(text)
     if text.isascii():
         return text
@@ -121,7 +123,8 @@ def _by_name(con: Connection, query: str, archived: bool) -> tuple[list[Row], bo
 
 def _within(con: Connection, select: str, part: str, archived: bool) -> list[tuple]:  # type: ignore[type-arg]
     """Return the names that contain `part`: by trigrams, or by looking at each."""
-    scan = f"{select} (select ent as n, folded, bare from key where instr(bare, ?) limit ?) f {_ENT}"
+    names = "select ent as n, folded, bare from key where instr(bare, ?) limit ?"
+    scan = f"{select} ({names}) f {_ENT}"
     if len(part) >= 3:
         grams = (
             f"{select} (select k.ent as n, k.folded, k.bare from (select rowid as g from grams"
@@ -132,7 +135,7 @@ def _within(con: Connection, select: str, part: str, archived: bool) -> list[tup
         phrase = '"' + (rare if len(rare) >= 3 else part)[:64].replace('"', '""') + '"'
         try:
             return con.execute(grams, (phrase, CAP, part, archived)).fetchall()
-        except Exception as error:  # noqa: BLE001 - _sqlite3's own class needs another import
+        except Exception as error:  # _sqlite3's own class would be one more import
             if "no such" not in str(error):
                 raise
     return con.execute(scan, (part, CAP, archived)).fetchall()
@@ -144,7 +147,7 @@ def _by_words(con: Connection, words: list[str], archived: bool) -> list[Row]:
         return []
     try:
         return _ranked(con, " ".join(words), archived) or _any(con, words, archived)
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # as above
         if "no such" not in str(error):
             raise
     return _plain(con, words, archived)
@@ -173,8 +176,7 @@ def _any(con: Connection, words: list[str], archived: bool) -> list[Row]:
 
 def _plain(con: Connection, words: list[str], archived: bool) -> list[Row]:
     """Do without full text: look through everything, words as parts of words."""
-    parts = [word.strip('"* ').split(" ") for word in words]
-    looks = [p[0] + "".join(q[1:] for q in p[1:]) for p in parts]
+    looks = [word.strip('"* ') for word in words]
     looks = [p[:-1] if len(p) > 3 and p.endswith("s") and p.isascii() else p for p in looks]
     text = "(d.names || ' ' || d.facts || ' ' || d.edges || ' ' || d.tried)"
     hits = " + ".join([f"(instr({text}, ?) > 0)"] * len(looks))
@@ -190,9 +192,11 @@ def _plain(con: Connection, words: list[str], archived: bool) -> list[Row]:
 
 def _well(text: str) -> str:
     """Return the text with what UTF-8 or SQL cannot carry replaced."""
-    return text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace").decode(
-        "utf-8", "replace"
-    ).replace("\0", " ")
+    return (
+        text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace")
+        .decode("utf-8", "replace")
+        .replace("\0", " ")
+    )
 
 
 def _escaped(text: str) -> bool:

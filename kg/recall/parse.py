@@ -1,7 +1,7 @@
 """What can be read of a file of the store, however wrong the rest of it is.
 
 `kg.format` is strict, because it guards the writes; a reader takes what it can use and names
-what it cannot. Nothing here raises for the sake of what a file holds, except `Unreadable`
+what it cannot. Nothing here raises for the sake of what a file holds, except `UnreadableError`
 where nothing of it is of use.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_FILE = 4 << 20  # bytes; a fact is at most 10,000 characters, so this is hundreds of facts
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """Nothing in the file is of use; the message says why."""
 
 
@@ -114,24 +114,23 @@ def entity(data: bytes) -> tuple[Entity, list[str]]:
 def edge(data: bytes) -> tuple[Edge, list[str]]:
     """Return the edge a file holds, and what in it could not be read."""
     raw, problems = _object(data), []  # type: tuple[Mapping[str, Any], list[str]]
-    ends = [_required(raw, name) for name in ("subject", "predicate", "object")]
+    subject, predicate, other = (_required(raw, n) for n in ("subject", "predicate", "object"))
     lines = _list(raw, "claims", problems)
     if "claims" not in raw and "src" in raw:
         lines = [raw]  # as hand-written stores have it: one claim, at the top
     claims = tuple(_claim(c) for c in _dicts(lines, "claims", problems))
-    judged = ("", "", "")
-    if ends[1] in JUDGING:
-        claims = ()
-        judged = max(map(_judged, _dicts(_list(raw, "judgements", problems), "judgements", problems)),
-                     default=judged)  # fmt: skip
-    return Edge(*ends, claims, *judged), problems  # type: ignore[misc]
+    if predicate not in JUDGING:
+        return Edge(subject, predicate, other, claims, "", "", ""), problems
+    lines = _list(raw, "judgements", problems)
+    judged = map(_judged, _dicts(lines, "judgements", problems))
+    return Edge(subject, predicate, other, (), *max(judged, default=("", "", ""))), problems
 
 
 def trace(data: bytes) -> tuple[Trace, list[str]]:
     """Return the reasoning trace a file holds."""
     lines = _decoded(data).split("\n")
     if lines[0].rstrip() != "---":
-        raise Unreadable("has no front matter, so it is about nothing")
+        raise UnreadableError("has no front matter, so it is about nothing")
     raw: dict[str, Any] = {}
     for line in lines[1:]:
         if line.rstrip() == "---":
@@ -208,13 +207,13 @@ def _object(data: bytes) -> Mapping[str, Any]:
     try:
         raw = json.loads(_decoded(data))
     except RecursionError:
-        raise Unreadable("is nested too deeply") from None
+        raise UnreadableError("is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Unreadable(f"is not JSON: {error.msg} at line {error.lineno}") from None
+        raise UnreadableError(f"is not JSON: {error.msg} at line {error.lineno}") from None
     except ValueError as error:
-        raise Unreadable(f"is not JSON: {error}") from None
+        raise UnreadableError(f"is not JSON: {error}") from None
     if not isinstance(raw, dict):
-        raise Unreadable("is not a JSON object")
+        raise UnreadableError("is not a JSON object")
     return raw
 
 
@@ -222,7 +221,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"is not UTF-8 at byte {error.start}") from None
+        raise UnreadableError(f"is not UTF-8 at byte {error.start}") from None
 
 
 def _facts(raw: Mapping[str, Any], problems: list[str]) -> Iterable[Fact]:
@@ -268,7 +267,7 @@ def _text(value: object) -> str:
 def _required(raw: Mapping[str, Any], name: str) -> str:
     text = _text(raw.get(name))
     if not text:
-        raise Unreadable(f"has no {name}")
+        raise UnreadableError(f"has no {name}")
     return text
 
 

@@ -52,7 +52,8 @@ create virtual table words using fts5 (names, facts, edges, tried, content='doc'
     content_rowid='n', tokenize='porter unicode61 remove_diacritics 0');
 """
 GRAMS = """
-create virtual table grams using fts5 (bare, content='key', content_rowid='n',
+create view plain as select n, bare from key where bare is not null;
+create virtual table grams using fts5 (bare, content='plain', content_rowid='n',
     tokenize='trigram');
 """
 
@@ -73,7 +74,7 @@ def usable(con: sqlite3.Connection, prefix: str) -> bool:
         row = con.execute("select schema, prefix, words, grams from meta").fetchone()
     except sqlite3.Error:
         return False
-    return row == (VERSION, prefix, int(has_words(con)), int(has_grams(con)))
+    return bool(row == (VERSION, prefix, int(has_words(con)), int(has_grams(con))))
 
 
 def has_words(con: sqlite3.Connection) -> bool:

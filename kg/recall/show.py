@@ -4,6 +4,8 @@ On the hot path: imports `kg.text` alone. Whatever is shown was written by someo
 every line goes through `one_line`.
 """
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 from kg.text import one_line
@@ -26,8 +28,10 @@ _PAGE = (
 )
 _EDGES = {
     way: (
-        f"select p, {other}, claims from edge where {own} = ? and p not in {_JUDGING}"
-        f" order by p, {other}, path limit {MOST}",
+        (
+            f"select p, {other}, claims from edge where {own} = ? and p not in {_JUDGING}"
+            f" order by p, {other}, path limit {MOST}"
+        ),
         f"select count(*) from edge where {own} = ? and p not in {_JUDGING}",
     )
     for way, own, other in (("->", "s", "o"), ("<-", "o", "s"))
@@ -56,7 +60,7 @@ def same_as(con: Connection, id_: str) -> list[tuple[str, str]]:
     return [(other, by) for other, (verdict, by) in sorted(latest.items()) if verdict == "same"]
 
 
-def _lines(con: Connection, n: int, dormant: bool) -> Iterator[str]:  # noqa: FBT001
+def _lines(con: Connection, n: int, dormant: bool) -> Iterator[str]:
     id_, type_, name, facts, contested, seen, archived = con.execute(_PAGE, (n,)).fetchone()
     named = "" if name == id_.split("/")[-1] else f"  {name}"
     yield f"{id_}  ({type_}){named}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from kg.errors import StoreError
 from kg.recall.parse import MAX_FILE
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _KINDS = {"store.json": 0, "raw": 1, "tried": 2, "edges": 3, "entities": 4}
 TOO_LARGE = f"is larger than {MAX_FILE >> 20} MB"
-_CORRUPT = 20  # objects that git may fail on before it is the repository that is broken
+LOST = "is missing or corrupt in git"
+_LOST = 20  # objects that git may end at before it is the repository that is broken
 _SUFFIX = {"raw": "", "tried": ".md", "edges": ".json", "entities": ".json"}
 
 
@@ -60,7 +61,7 @@ def changed_to(path: str, oid: str, data: bytes | None) -> Change:
 
 def order(path: str) -> tuple[int, str]:
     """Return the key by which changes are applied: an entity comes after what it is said in."""
-    return _KINDS.get(path.split("/")[0], 9), path
+    return _KINDS.get(path.partition("/")[0], 9), path
 
 
 def read_by_kg(path: str) -> bool:
@@ -141,32 +142,34 @@ class Git:
         return out
 
     def _blobs(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
-        """Yield (bytes, problem) of each; git ends at an object that is corrupt, so it restarts."""
+        """Yield (bytes, problem) of each; git ends at some that it cannot read, so it restarts."""
         at = 0
-        for _ in range(_CORRUPT):
+        for _ in range(_LOST):
             for blob in self._batch(oids[at:]):
                 at += 1
                 yield blob
             if at == len(oids):
                 return
             at += 1
-            yield None, "is corrupt in git"
-        raise GitFailedError("git cannot read its objects: run git fsck")
+            yield None, LOST
+        raise GitFailedError(
+            "too many of the store's objects are missing or corrupt: run git fsck, "
+            "or in a partial clone git fetch --refetch"
+        )
 
     def _batch(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
         """Yield what git says of each until it ends."""
         with self._spawn(("cat-file", "--batch", "--buffer"), subprocess.PIPE) as child:
-            assert child.stdin
-            assert child.stdout
+            stdin, stdout = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
             # A thread feeds the names: git stops reading once nobody takes its answers.
-            feeder = threading.Thread(target=_feed, args=(child.stdin, oids), daemon=True)
+            feeder = threading.Thread(target=_feed, args=(stdin, oids), daemon=True)
             feeder.start()
             try:
                 for _ in oids:
-                    header = child.stdout.readline().split()
+                    header = stdout.readline().split()
                     if not header:
                         return
-                    yield _blob(child.stdout, header)
+                    yield _blob(stdout, header)
             finally:
                 child.kill()
                 feeder.join()
@@ -177,7 +180,8 @@ class Git:
                 [*command(self._gitdir), *args],
                 stdin=subprocess.PIPE,
                 stdout=stdout,
-                stderr=subprocess.PIPE if args[0] != "cat-file" or args[1] == "-t"
+                stderr=subprocess.PIPE
+                if args[0] != "cat-file" or args[1] == "-t"
                 else subprocess.DEVNULL,
                 env=environ(os.pathsep.join(os.get_exec_path())),
             )
@@ -206,7 +210,7 @@ def _feed(stdin: IO[bytes], oids: Sequence[str]) -> None:
 
 def _blob(out: IO[bytes], header: list[bytes]) -> tuple[bytes | None, str]:
     if len(header) != 3:
-        return None, "is not in this clone"
+        return None, LOST
     size = int(header[2])
     if size > MAX_FILE:
         _skip(out, size + 1)

@@ -15,7 +15,7 @@ import os
 import random
 import subprocess
 import sys
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,20 +26,23 @@ AGENTS = ("scoper", "searcher", "reviewer", "tester")
 TYPES = {"object": "Object", "org": "Organization", "person": "Person", "location": "Location",
          "event": "Event"}  # fmt: skip
 WEIGHTS = (78, 5, 5, 6, 6)
-AREAS = ("payments billing invoice ledger checkout cart catalog search index ranking auth session"
-         " token identity user profile email notify queue worker scheduler cache storage blob media"
-         " image video stream metrics trace log audit report export import sync webhook gateway proxy"
-         " router config feature flag rollout deploy build release test fixture schema migration"
-         " tenant quota limit retry backoff circuit health probe secret vault crypto hash parser lexer"
-         " compiler linter formatter editor plugin theme locale currency tax refund dispute fraud"
-         " risk score model train dataset vector graph edge node geo map address shipping order"
-         " stock warehouse supplier contract consent privacy cookie").split()  # fmt: skip
-PARTS = ("api service client server store repository handler controller adapter factory builder"
-         " reader writer loader cursor buffer pool batch job task runner monitor daemon agent cli sdk"
-         " core common utils types errors events hooks views routes middleware serializer validator"
-         " mapper resolver policy rules engine registry manifest bundle widget panel form table"
-         " chart").split()  # fmt: skip
-SUFFIX = "py ts go rs java rb sql yaml toml md".split()
+AREAS = """
+    payments billing invoice ledger checkout cart catalog search index ranking auth session
+    token identity user profile email notify queue worker scheduler cache storage blob media
+    image video stream metrics trace log audit report export import sync webhook gateway proxy
+    router config feature flag rollout deploy build release test fixture schema migration
+    tenant quota limit retry backoff circuit health probe secret vault crypto hash parser
+    lexer compiler linter formatter editor plugin theme locale currency tax refund dispute
+    fraud risk score model train dataset vector graph edge node geo map address shipping order
+    stock warehouse supplier contract consent privacy cookie
+""".split()
+PARTS = """
+    api service client server store repository handler controller adapter factory builder
+    reader writer loader cursor buffer pool batch job task runner monitor daemon agent cli sdk
+    core common utils types errors events hooks views routes middleware serializer validator
+    mapper resolver policy rules engine registry manifest bundle widget panel form table chart
+""".split()
+SUFFIX = ["py", "ts", "go", "rs", "java", "rb", "sql", "yaml", "toml", "md"]
 STATUS = ("stable", "in migration", "deprecated", "experimental", "frozen until the next release")
 NOTES = ("the connection pool is sized by the {a} {b}", "retries double the load on the {a} {b}",
          "reads go to the replica of the {a} {b}", "the {a} {b} must be started first",
@@ -82,8 +85,7 @@ def make(folder: str, n: int, *, bare: bool = False) -> None:
     with subprocess.Popen(
         [*git, "fast-import", "--quiet", "--done"], stdin=subprocess.PIPE, env=env
     ) as child:
-        assert child.stdin
-        _commit(child.stdin, sorted(files(n)))
+        _commit(cast("IO[bytes]", child.stdin), sorted(files(n)))
     if child.returncode:
         sys.exit("git fast-import failed")
     if not bare:
@@ -100,7 +102,8 @@ def files(n: int) -> Iterator[tuple[str, bytes]]:
     yield from ((path, text) for path, text in raw.items())
     names = sorted(raw)
     for thing in things:
-        yield _path("entities", thing.prefix, thing.slug, thing.slug, fan_out), _entity(rng, thing, names)
+        path = _path("entities", thing.prefix, thing.slug, thing.slug, fan_out)
+        yield path, _entity(rng, thing, names)
     for (subject, predicate, other), src in zip(edges, _srcs(rng, names, len(edges)), strict=True):
         name = f"{subject.slug}--{predicate}--{other.prefix}--{other.slug}"
         data = _edge(subject.id, predicate, other.id, src)
@@ -108,10 +111,13 @@ def files(n: int) -> Iterator[tuple[str, bytes]]:
     for at, thing in enumerate(things[:: max(1, n // 50)]):
         yield _trace(rng, thing, names[at % len(names)])
     settings = json.dumps(sorted(fan_out))
-    yield "store.json", (
-        '{\n  "kg_format": 1,\n  "ontology": {\n    "types": {},\n    "keys": {},\n'
-        '    "predicates": {}\n  },\n  "policies": {},\n  "fan_out": ' + settings + "\n}\n"
-    ).encode()
+    yield (
+        "store.json",
+        (
+            '{\n  "kg_format": 1,\n  "ontology": {\n    "types": {},\n    "keys": {},\n'
+            '    "predicates": {}\n  },\n  "policies": {},\n  "fan_out": ' + settings + "\n}\n"
+        ).encode(),
+    )
 
 
 def _things(rng: random.Random, n: int) -> list[Thing]:
@@ -143,7 +149,8 @@ def _edges(rng: random.Random, things: list[Thing]) -> list[tuple[Thing, str, Th
 
 def _fan_out(things: list[Thing], edges: list[tuple[Thing, str, Thing]]) -> set[str]:
     counts: dict[str, int] = {}
-    for folder in [f"entities/{t.prefix}" for t in things] + [f"edges/{e[0].prefix}" for e in edges]:
+    folders = [f"entities/{t.prefix}" for t in things] + [f"edges/{e[0].prefix}" for e in edges]
+    for folder in folders:
         counts[folder] = counts.get(folder, 0) + 1
     return {folder for folder, count in counts.items() if count > FAN_OUT_AT}
 
@@ -166,7 +173,7 @@ def _srcs(rng: random.Random, names: list[str], n: int) -> list[str]:
 
 
 def _run_of(src: str) -> str:
-    return src[4:].split("-")[0]
+    return src[4:].partition("-")[0]
 
 
 def _line(members: dict[str, object]) -> str:
@@ -176,14 +183,15 @@ def _line(members: dict[str, object]) -> str:
 def _entity(rng: random.Random, thing: Thing, names: list[str]) -> bytes:
     keys = rng.sample(KEYS, 5)
     srcs = _srcs(rng, names, 5)
-    facts = [
+    facts: list[dict[str, object]] = [
         {"k": k, "v": _value(rng, k, thing), "src": src, "seen_run": _run_of(src)}
         for k, src in zip(keys, srcs, strict=True)
     ]
     runs = sorted(map(_run_of, srcs))
     block = ",\n".join(f"    {line}" for line in sorted(map(_line, facts)))
     return (
-        f'{{\n  "id": "{thing.id}",\n  "type": "{TYPES[thing.prefix]}",\n  "name": "{thing.slug}",\n'
+        f'{{\n  "id": "{thing.id}",\n  "type": "{TYPES[thing.prefix]}",\n'
+        f'  "name": "{thing.slug}",\n'
         f'  "aliases": [],\n  "facts": [\n{block}\n  ],\n  "seen_again": [],\n  "retracted": [],\n'
         f'  "contested": [],\n  "first_run": "{runs[0]}",\n  "last_seen_run": "{runs[-1]}"\n}}\n'
     ).encode()
@@ -212,7 +220,8 @@ def _edge(subject: str, predicate: str, other: str, src: str) -> bytes:
 
 
 def _trace(rng: random.Random, thing: Thing, raw: str) -> tuple[str, bytes]:
-    run, agent = raw[4:].split("-")[0], raw.split("-")[1].split(".")[0]
+    run, _, rest = raw[4:].partition("-")
+    agent = rest.partition(".")[0]
     members = {
         "about": [thing.id],
         "tried": f"doubling the {rng.choice(PARTS)} limit",

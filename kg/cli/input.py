@@ -1,0 +1,66 @@
+"""What comes in on stdin or from a file, as text and as observations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from kg.errors import RefusedError
+
+MAX_INPUT = 256 * 1024 * 1024  # bytes of one `kg remember`; more is more than one batch
+
+
+def read(file: str) -> bytes:
+    """Return what a file or stdin holds."""
+    if file == "-":
+        data = sys.stdin.buffer.read(MAX_INPUT + 1)
+    else:
+        with open(file, "rb") as handle:
+            data = handle.read(MAX_INPUT + 1)
+    if len(data) > MAX_INPUT:
+        raise RefusedError(f"{file} is larger than {MAX_INPUT} bytes: split it")
+    return data
+
+
+def text_of(data: bytes) -> str:
+    """Return bytes as text.
+
+    Raises:
+        RefusedError: they are not UTF-8.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise RefusedError(f"line {line} is not UTF-8: convert it (iconv -t utf-8)") from None
+
+
+def parse_observations(data: bytes) -> list[dict[str, Any]]:
+    """Return the observations of a JSON object, a JSON list, or JSON Lines.
+
+    Raises:
+        RefusedError: it is none of these; names the line.
+    """
+    text = text_of(data).removeprefix("\ufeff")
+    if not text.strip():
+        raise RefusedError("nothing to remember: give an observation in JSON (kg remember --help)")
+    try:
+        whole = json.loads(text)
+    except RecursionError:
+        raise RefusedError("the JSON is nested too deeply: flatten it") from None
+    except ValueError as error:
+        if "Extra data" not in str(error):
+            raise RefusedError(f"not JSON: {error}: see kg remember --help") from None
+        whole = [_line(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    found = whole if isinstance(whole, list) else [whole]
+    if not all(isinstance(one, dict) for one in found):
+        raise RefusedError("an observation is a JSON object: see kg remember --help")
+    return found
+
+
+def _line(number: int, line: str) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"line {number} is not JSON ({error}): see kg remember --help") from None

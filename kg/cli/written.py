@@ -1,0 +1,93 @@
+"""Writing from the command line, and saying what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kg.cli.app import FAILED, Session
+from kg.cli.output import answer, say, talk
+
+if TYPE_CHECKING:
+    from kg.graph import Answer, Recorded
+    from kg.graph.recorded import Stated
+
+
+def write(
+    ctx: click.Context, observations: list[dict[str, Any]], op: str, *,
+    json_: bool, session: Session, redact: bool = False,
+) -> None:  # fmt: skip
+    """Write, print what became of it, and exit 3 where it was kept for later."""
+    found = session.writable().remember(
+        observations, op=op, redact=redact, run=session.run, agent=session.agent
+    )
+    if json_:
+        answer(op, found.to_json())
+    else:
+        _show(found)
+    if found.queued:
+        talk(f"queued, not written yet: {found.queued}")
+        ctx.exit(FAILED)
+
+
+def _show(found: Answer) -> None:
+    for one in found.recorded:
+        _show_recorded(one)
+    for commit in found.commits:
+        say(f"commit {commit}")
+    if not found.commits and not found.queued:
+        say("nothing new: all of it is there already")
+
+
+def _show_recorded(one: Recorded) -> None:
+    for line, kind in one.redacted:
+        say(f"redacted: line {line} ({kind})")
+    if one.raw:
+        say(f"{one.raw}#L1")
+    for mention in one.mentions:
+        shown = mention.to_json()
+        more = f" by {shown['by']}" if "by" in shown else ""
+        others = f", perhaps {' or '.join(shown['candidates'])}" if "candidates" in shown else ""
+        say(f"{shown['decision']}{more}: {mention.id}{others}")
+    for told in one.facts:
+        _show_stated(told, "=")
+    for told in one.edges:
+        _show_stated(told, "->")
+    for path, outcome in one.tried:
+        say(f"{outcome}: {path}")
+    for told in (*one.retracted, *one.renamed):
+        _show_stated(told, "=")
+
+
+def _show_stated(one: Stated, sign: str) -> None:
+    from kg.model import value_text
+
+    inferred = " (inferred: the value is not in the source line)" if one.inferred else ""
+    say(f"{one.outcome}: {one.id} {one.k} {sign} {value_text(one.v)}{inferred}")
+    say(f"    src: {one.src}")
+    for value, src in one.against:
+        say(f"    contradicts: {value}  src: {src}")
+
+
+def stated(part: str, said: dict[str, Any], because: str | None, src: str | None) -> dict[str, Any]:
+    """Return the observation of one thing said by hand, resting on a line or on a statement."""
+    if bool(because) == bool(src):
+        raise click.UsageError("say where it comes from: either --because TEXT or --src SRC")
+    if src:
+        return {part: [{**said, "src": src}]}
+    return {"text": because, part: [{**said, "lines": whole(because or "")}]}
+
+
+def whole(text: str) -> list[int]:
+    return [1, text.rstrip("\n").count("\n") + 1]
+
+
+def typed(ontology: Any, key: str, value: str) -> str | bool | int:  # noqa: ANN401
+    """Return a value from the command line as the type its key takes."""
+    range_ = ontology.key(key).range
+    if range_ == ("boolean",) and value in ("true", "false"):
+        return value == "true"
+    if range_ == ("integer",) and value.lstrip("-").isdecimal():
+        return int(value)
+    return value

@@ -1,0 +1,161 @@
+"""The house rules that a machine can hold: layers, single importers, sizes, docstrings."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = sorted((ROOT / "kg").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").glob("test_*.py"))
+
+LAYERS = {
+    "errors": 0,
+    "text": 0,
+    "place": 0,
+    "gitprogram": 0,
+    "spawn": 0,
+    "model": 1,
+    "sightings": 1,
+    "ontology": 1,
+    "resolve": 2,
+    "format": 3,
+    "store": 3,
+    "secrets": 3,
+    "recall": 4,
+    "graph": 5,
+    "audit": 6,
+    "cli": 7,
+    "entry": 8,
+    "__main__": 9,
+    "__init__": 9,  # exports lazily, for type checkers
+}
+APART = [("format", "store"), ("store", "format"), ("secrets", "store"), ("store", "secrets")]
+ALONE = {
+    "pygit2": {"kg/store/repository.py"},
+    "jsonschema": {"kg/format/schema.py"},
+    "redact_secret": {"kg/secrets.py"},
+    "anyascii": {"kg/resolve/names.py"},
+    "filelock": {"kg/store/locks.py"},
+    "subprocess": {"kg/gitprogram.py", "kg/recall/source.py"},
+}
+LONG = {"kg/model.py": "all values of the format, each a few lines, read as one page"}
+ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py", "kg/gitprogram.py"}  # the last hands it to git
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (
+                f"kg.{alias.name}" if node.module == "kg" else node.module for alias in node.names
+            )
+
+
+def _part(module: str) -> str:
+    return module.split(".")[1]
+
+
+def test_imports_go_down_the_layers() -> None:
+    """A module imports its own package or a lower layer, lazily or not."""
+    wrong = []
+    for path in MODULES:
+        own = _name(path).split("/")[1].removesuffix(".py")
+        for module in set(_imports(path)):
+            if not module.startswith("kg.") or _part(module) == own:
+                continue
+            part = _part(module)
+            if part == "__version__":
+                continue
+            same = LAYERS[part] == LAYERS[own] and (own, part) not in APART
+            if LAYERS[part] > LAYERS[own] or (own, part) in APART:
+                wrong.append(f"{_name(path)} imports {module}")
+            assert same or LAYERS[part] != LAYERS[own] or (own, part) in APART
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", sorted(ALONE))
+def test_heavy_packages_have_one_importer(package: str) -> None:
+    """Each outside package is imported in the one place that knows it."""
+    found = {
+        _name(path)
+        for path in MODULES
+        if any(module.split(".")[0] == package for module in _imports(path))
+    }
+    assert found <= ALONE[package]
+
+
+def test_recall_needs_nothing_installed() -> None:
+    """The recall package imports the standard library and the ground it stands on, no more."""
+    ours = {"kg.errors", "kg.text", "kg.place", "kg.spawn", "kg.model"}
+    for path in (ROOT / "kg" / "recall").glob("*.py"):
+        for module in _imports(path):
+            top = module.split(".")[0]
+            assert (
+                module in ours or module.startswith("kg.recall") or top in sys.stdlib_module_names
+            ), f"{_name(path)} imports {module}"
+
+
+def test_the_environment_is_read_on_the_surface_only() -> None:
+    """argv, the environment and stdin are read in layer 6 and nowhere below."""
+    for path in MODULES:
+        if _name(path) in ENVIRONMENT or "kg/cli/" in _name(path):
+            continue
+        text = path.read_text(encoding="utf-8")
+        for word in ("os.environ", "os.getenv", "sys.argv", "sys.stdin"):
+            assert word not in text, f"{_name(path)} reads {word}"
+
+
+def test_modules_are_short_or_say_why_not() -> None:
+    """No module is over 400 lines without a reason on record here."""
+    long = {_name(p) for p in MODULES if len(p.read_text(encoding="utf-8").splitlines()) > 400}
+    assert long <= set(LONG)
+
+
+def test_functions_are_short() -> None:
+    """Half of all functions are under ten lines, nine in ten under 25."""
+    sizes = sorted(
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    )
+    assert sizes[len(sizes) // 2] < 10
+    assert sizes[len(sizes) * 9 // 10] <= 25
+
+
+@pytest.mark.parametrize("path", [*MODULES, *TESTS], ids=_name)
+def test_every_module_says_what_it_knows(path: Path) -> None:
+    """Every module has a docstring, and every test one that states its promise."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), f"{_name(path)} has no docstring"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            assert ast.get_docstring(node), f"{_name(path)}: {node.name} has no docstring"
+
+
+def test_importing_kg_costs_nothing() -> None:
+    """`import kg` brings in no other module of ours or of anybody."""
+    code = "import sys; before = set(sys.modules); import kg; print(set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "{'kg'}"
+
+
+def test_what_the_package_exports_is_there() -> None:
+    """Every name in `kg.__all__` can be had."""
+    import kg
+
+    for name in kg.__all__:
+        assert getattr(kg, name) is not None
