@@ -189,6 +189,11 @@ def check_time(text: object, what: str) -> str:
     )
 
 
+def moment(time: str | None) -> str:
+    """Return a time in the form that sorts: a bare date is its first moment."""
+    return f"{time}T00:00:00Z" if time and len(time) == len("2026-11-30") else time or ""
+
+
 def value_text(v: Value) -> str:
     """Return a value as text, the way JSON and the answers show it."""
     return str(v).lower() if isinstance(v, bool) else str(v)
@@ -220,7 +225,7 @@ class Claim:
         for what in ("since", "until"):
             if getattr(self, what) is not None:
                 check_time(getattr(self, what), what)
-        if self.since and self.until and self.until <= self.since:
+        if self.since and self.until and moment(self.until) <= moment(self.since):
             raise RefusedError(f"until {self.until} is not after since {self.since}: swap them")
 
     @property
@@ -230,10 +235,10 @@ class Claim:
 
     def overlaps(self, other: Claim) -> bool:
         """Whether the two hold at some common time; `until` is exclusive."""
-        return not (
-            (self.until is not None and other.since is not None and self.until <= other.since)
-            or (other.until is not None and self.since is not None and other.until <= self.since)
-        )
+        return not (self._ends_before(other) or other._ends_before(self))
+
+    def _ends_before(self, other: Claim) -> bool:
+        return bool(self.until and other.since) and moment(self.until) <= moment(other.since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,11 +307,6 @@ class Sighting:
     def identity(self) -> tuple[str, str, str]:
         """The identity of the statement that was seen."""
         return self.k, fold(value_text(self.v)), self.since or ""
-
-    @property
-    def order(self) -> tuple[tuple[int, str], str]:
-        """The key that decides which of several sightings is the latest: the greatest."""
-        return run_order(self.run), self.src
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from itertools import combinations
 from typing import Any
 
 from kg.errors import OntologyError
-from kg.model import Claim, Fact, Value, check_time, check_word, is_id, split_id
+from kg.model import Fact, Value, check_time, check_word, is_id, split_id
 from kg.text import fold
 
 LITERALS = ("text", "integer", "boolean", "date")
@@ -145,7 +146,7 @@ class Ontology:
             term = self.keys.get(fact.k)
             if term is not None and term.cardinality == "one":
                 by_key.setdefault(fact.k, []).append(fact)
-        return tuple(sorted(k for k, group in by_key.items() if clash(group)))
+        return tuple(sorted(k for k, group in by_key.items() if _clash(group)))
 
     def _known(self, terms: Mapping[str, Term], name: str, what: str) -> Term:
         if name in terms:
@@ -177,9 +178,11 @@ class Ontology:
             )
 
 
-def clash(claims: list[Fact] | list[Claim]) -> bool:
-    """Whether any two of the claims, all of different values, hold at a common time."""
-    return any(a.overlaps(b) for i, a in enumerate(claims) for b in claims[i + 1 :])
+def _clash(facts: list[Fact]) -> bool:
+    """Whether any two of the facts, of one key, have different values at a common time."""
+    return any(
+        a.identity[1] != b.identity[1] and a.overlaps(b) for a, b in combinations(facts, 2)
+    )
 
 
 def nearest_by_meaning(name: str, terms: Mapping[str, Term]) -> list[str]:

@@ -1,9 +1,10 @@
 """How sightings of one statement combine: the algebra behind writing, and behind merging.
 
 Of all sightings of a statement a file keeps the first (its own line, which then stays
-untouched, so that blame finds its origin) and, for each agent, the last. Both are extrema
-of a total order, so what a store holds does not depend on the order in which the runs that
-saw it were recorded.
+untouched, so that blame finds its origin) and, for each agent, the one of the last run (there
+the least src, as for the first: else what the first line covers would count later). Both are
+extrema of a total order, so what a store holds does not depend on the order in which the runs
+that saw it were recorded.
 """
 
 from __future__ import annotations
@@ -37,14 +38,13 @@ def see_fact(entity: Entity, fact: Fact, by: str) -> tuple[Entity, Outcome]:
     if _still_retracted(entity, fact):
         return entity, "retracted"
     old = entity.fact(fact.identity)
-    if old is not None:
-        fact = replace(fact, k=old.k, v=old.v)
     ours = [s for s in entity.seen_again if s.identity == fact.identity]
     others = [s for s in entity.seen_again if s.identity != fact.identity]
     sighting = Sighting(
         by=by, run=fact.seen_run, src=fact.src, k=fact.k, v=fact.v, since=fact.since
     )
     origin, again = _absorb(old, ours, fact, sighting)
+    again = [replace(s, v=origin.v) for s in again]  # the spelling of the first stands
     facts = (*(f for f in entity.facts if f is not old), origin)
     seen = replace(entity, facts=facts, seen_again=(*others, *again)).seen(fact.seen_run)
     return seen, _outcome(old, origin, ours, again)
@@ -99,7 +99,7 @@ def _absorb(
     if old is None:
         return new, again
     origin, later = (
-        (old, sighting) if old.order <= new.order else (new, _as_sighting(old, sighting))
+        (old, sighting) if _rank(old) <= _rank(new) else (new, _as_sighting(old, sighting))
     )
     ends = [c.until for c in (old, new) if c.until is not None]
     if ends and origin.until != min(ends):
@@ -107,8 +107,13 @@ def _absorb(
     latest = {s.by: s for s in again}
     if not _covered(later, origin):
         known = latest.get(later.by)
-        latest[later.by] = max(known, later, key=lambda s: s.order) if known else later
+        latest[later.by] = _later(known, later) if known else later
     return origin, [s for s in latest.values() if not _covered(s, origin)]
+
+
+def _rank(claim: Claim) -> tuple[object, str]:
+    # one line told twice in different words: any order will do that all clones share
+    return claim.order, repr(replace(claim, until=None))
 
 
 def _as_sighting(origin: Claim, like: Sighting) -> Sighting:
@@ -117,12 +122,18 @@ def _as_sighting(origin: Claim, like: Sighting) -> Sighting:
     return replace(like, by=by, run=origin.seen_run, src=origin.src)
 
 
+def _later(one: Sighting, other: Sighting) -> Sighting:
+    if one.run == other.run:
+        return min(one, other, key=lambda s: s.src)
+    return max(one, other, key=lambda s: run_order(s.run))
+
+
 def _covered(sighting: Sighting, origin: Claim) -> bool:
-    """Whether the fact's own line already says so: same run, and the same agent or line."""
+    """Whether the fact's own line already says so: same run, and the same agent."""
     if sighting.run != origin.seen_run:
         return False
     name = parse_raw_name(parse_source(origin.src).path)
-    return sighting.src == origin.src or (name is not None and name.agent == sighting.by)
+    return sighting.src == origin.src if name is None else sighting.by == name.agent
 
 
 def _outcome(old: C | None, origin: C, before: list[Sighting], after: list[Sighting]) -> Outcome:

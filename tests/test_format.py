@@ -30,6 +30,7 @@ from kg.format import (
     trace_path,
 )
 from kg.format.canonical import load
+from kg.format.settings import check_version
 from kg.format.schema import NAMES, problems, validator
 from kg.model import Edge, Entity, Trace
 
@@ -230,9 +231,11 @@ def test_settings_survive_their_bytes(keys: Any, fan_out: Any, more: Any) -> Non
 
 
 def test_a_newer_format_is_told_from_a_broken_one() -> None:
-    """A store of a newer kg says so; a store.json that breaks the format names the place."""
-    with pytest.raises(FormatVersionError, match="upgrade"):
-        parse_settings(b'{"kg_format": 2, "unheard": {"of": 1}}')
+    """A newer kg's store is read and never written; one that breaks the format names the place."""
+    for newer in (b'{"kg_format": 2, "unheard": {"of": 1}}', b'{"kg_format": 9, "policies": []}'):
+        with pytest.raises(FormatVersionError, match="upgrade"):
+            check_version(parse_settings(newer))
+    check_version(Settings())
     for bad in (b'{"kg_format": true}', b'{"kg_format": "1"}', b"{}", b'{"kg_format": 0}'):
         with pytest.raises(FormatError) as refused:
             parse_settings(bad)

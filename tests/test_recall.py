@@ -244,6 +244,15 @@ class TestDormant:
         store.commit()
         assert store.recall("xylophones").code == 0
 
+    def test_a_thousand_asleep(self, store: Store) -> None:
+        """However many dormant ones a common word is said of, one that is awake is found."""
+        for at in range(1100):
+            store.entity(f"object/a{at:04d}", fact("note", "made of xylophones"))
+        late = "raw/r1785343309-scoper.00000009.txt"
+        store.entity("object/zz", fact("note", "made of xylophones", raw=late))
+        self.old(store, ["scoper"] * 10)
+        assert ids(store.recall("xylophones").out) == ["object/zz"]
+
     def test_same_pair_counts_once(self, store: Store) -> None:
         """Several texts of one run and agent are one sighting missed."""
         store.entity("object/forgotten", fact("note", "made of xylophones"))
@@ -340,7 +349,7 @@ class TestMeaning:
         "query",
         ['"', "'", "*", "a*", "NOT", "a AND", "(", "NEAR(a b)", "{names} : x", "^x", "-x", "a:b",
          "\0",
-         "a\0b", "🙂", "\ud800", "\udcff", "%", "_", "\\", ";drop table ent", "x" * 100_000,
+         "a\0b", "🙂", chr(0xD800), chr(0xDCFF), "%", "_", "\\", ";drop table ent", "x" * 100_000,
          "word " * 20_000, "\u202e", "-", "?", "數", "९", "क्षि"],
     )  # fmt: skip
     def test_any_text_is_a_query(self, store: Store, query: str) -> None:
@@ -481,10 +490,11 @@ class TestCommandLine:
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         mine = loaded - set(by_sqlite.stdout.split())
+        assert not loaded & {"functools", "collections", "json", "re", "subprocess", "typing"}
         assert {name for name in mine if not name.startswith("kg")} <= {"__future__", "_sha1"}
         assert {name for name in mine if name.startswith("kg")} <= {
             "kg", "kg.errors", "kg.place", "kg.text", "kg.recall",
-            *(f"kg.recall.{name}" for name in ("edits", "hot", "match", "show")),
+            *(f"kg.recall.{name}" for name in ("edits", "engine", "hot", "match", "show")),
         }  # fmt: skip
 
     def test_closed_stdout(self, store: Store) -> None:

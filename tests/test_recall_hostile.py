@@ -144,8 +144,11 @@ def test_newer_format(store: Store) -> None:
     assert "store.json says format 7" in found.err
 
 
-@pytest.mark.parametrize("policies", [5, [], {"dormant": 5}, {"dormant": {"runs": "x", "by": []}},
-                                      {"dormant": {"runs": -1}}, {"dormant": {"runs": 1e9}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "policies",
+    [5, [], {"dormant": 5}, {"dormant": {"runs": "x", "by": []}}, {"dormant": {"runs": -1}},
+     {"dormant": {"runs": 1e9}}],
+)  # fmt: skip
 @pytest.mark.parametrize(
     "ontology", [5, {"keys": 5}, {"keys": {"a": 5}}, {"predicates": {"p": {"edge": {}}}}]
 )

@@ -101,12 +101,14 @@ def _vendors() -> dict[str, list[Line]]:
         "crates-io-api-token": ["ci" + "o" + chars(32)],
         "docker-token": ["dckr" + "_pat_" + slug(27)],
         "slack-token": [
-            "xox" + f"b-{chars(12, string.digits)}-{chars(12, string.digits)}-{chars(24)}",
-            "xap" + f"p-1-A{chars(10, BASE32)}-{chars(13, string.digits)}-{hexa(64)}",
+            "xox" + f"b-{chars(12, string.digits)}-{chars(12, string.digits)}-{chars(24)}"
+        ],
+        "slack-app-level-token": [
+            "xap" + f"p-1-A{chars(10, BASE32)}-{chars(13, string.digits)}-{hexa(64)}"
         ],
         "stripe-key": ["sk_" + "live_" + chars(24), "rk_" + "test_" + chars(99)],
         "stripe-webhook-signing-secret": ["whs" + "ec_" + chars(32)],
-        "square-token": ["sq0" + "csp-" + slug(43)],
+        "square-oauth-application-secret": ["sq0" + "csp-" + slug(43)],
         "square-access-token": ["EAA" + "A" + slug(60)],
         "shopify-token": ["shp" + "at_" + hexa(32), "shp" + "ss_" + hexa(32)],
         "openai-key": [
@@ -139,7 +141,7 @@ def _vendors() -> dict[str, list[Line]]:
         "terraform-token": [chars(14) + ".atl" + "asv1." + slug(67)],
         "pulumi-access-token": ["pu" + "l-" + hexa(40)],
         "doppler-personal-token": ["d" + "p.pt." + chars(43)],
-        "atlassian-token": ["ATA" + "TT3" + slug(180) + "=" + chars(8, HEX.upper())],
+        "atlassian-api-token": ["ATA" + "TT3" + slug(180) + "=" + chars(8, HEX.upper())],
         "bitbucket-token": ["AT" + "BB" + chars(32)],
         "linear-token": ["lin" + "_api_" + chars(40)],
         "notion-token": ["nt" + "n_" + chars(46), "sec" + "ret_" + chars(43)],
@@ -147,15 +149,11 @@ def _vendors() -> dict[str, list[Line]]:
         "airtable-token": ["pa" + "t" + chars(14) + "." + hexa(64)],
         "postman-api-key": ["PM" + "AK-" + hexa(24) + "-" + hexa(34)],
         "new-relic-key": ["NR" + "AK-" + chars(27, string.ascii_uppercase + string.digits + "a")],
-        "sentry-token": [
-            "sntr" + "yu_" + hexa(64),
-            "sntr" + "ys_" + b64('{"iat":1,"url":"u"}') + "_" + chars(43),
-        ],
+        "sentry-user-auth-token": ["sntr" + "yu_" + hexa(64)],
+        "sentry-org-auth-token": ["sntr" + "ys_" + b64('{"iat":1,"url":"u"}') + "_" + chars(43)],
         "posthog-personal-api-key": ["ph" + "x_" + chars(43)],
-        "grafana-token": [
-            "gl" + "sa_" + chars(32) + "_" + hexa(8),
-            "gl" + "c_" + b64('{"o":"1","n":"x"}') + chars(40),
-        ],
+        "grafana-service-account-token": ["gl" + "sa_" + chars(32) + "_" + hexa(8)],
+        "grafana-cloud-access-policy-token": ["gl" + "c_" + b64('{"o":"1","n":"x"}') + chars(40)],
         "dynatrace-token": ["dt0" + "c01." + chars(24, BASE32) + "." + chars(64, BASE32)],
         "sonarqube-analysis-token": ["sq" + "p_" + hexa(40)],
         "jwt": [jwt()],
@@ -186,6 +184,7 @@ def _vendors() -> dict[str, list[Line]]:
 
 def _places() -> dict[str, list[Line]]:
     """Secrets that only their key, or the place where they stand, gives away."""
+    login = base64.b64encode(b"bob:correct9horse").decode()
     return {
         "slack-webhook": [
             ("https://hooks.slack.com/services/", f"T{chars(8)}/B{chars(8)}/{chars(24)}", "")
@@ -227,18 +226,9 @@ def _places() -> dict[str, list[Line]]:
         "basic-auth": [
             ("Authorization: Basic ", base64.b64encode(b"aladdin:opensesame").decode(), "")
         ],
-        "docker-auth": [
-            (
-                '{"auths": {"r.io": {"auth": "',
-                base64.b64encode(b"bob:correct9horse").decode(),
-                '"}}}',
-            )
-        ],
-        "npm-auth": [
-            ("//registry.x.io/:_auth=", base64.b64encode(b"bob:correct9horse").decode(), "")
-        ],
         "password": [
             ("password=", "hunt" + "er2boo", ""),
+            ("new_password: ", "xY7" + "fox!Trot", ""),
             ("DB_PASSWORD: ", "Tr0ub4dor" + "&3", ""),
             ('{"user": "bob", "password": "', "s3cr3t-" + "W0rd", '"}'),
             ("the password is ", "Xk9#mm" + "Pq2", " until Monday"),
@@ -260,10 +250,14 @@ def _places() -> dict[str, list[Line]]:
             ("HEROKU_API_KEY=", str(uuid.UUID(int=RANDOM.getrandbits(128))), "")
         ],
         "secret": [
+            ('{"auths": {"r.io": {"auth": "', login, '"}}}'),
+            ("//registry.x.io/:_auth=", login, ""),
             ("api_key = '", chars(32), "'"),
             ("client_secret: ", chars(28), ""),
             ("SECRET_KEY=", chars(64, HEX), ""),
             ("FASTLY_API_TOKEN=", chars(32, URLSAFE), ""),
+            ("admin_token = ", chars(32), ""),
+            ("BACKEND_TOKEN=", chars(24), ""),
             ("deploy --token ", chars(30), " now"),
             ("X-Api-Key: ", chars(36), ""),
             ('credentials = "', chars(24), '"'),
@@ -376,7 +370,7 @@ def test_the_corpus_is_as_broad_as_it_says() -> None:
     assert len(BENIGN) >= 200
 
 
-@pytest.mark.parametrize("line", BENIGN[::1], ids=lambda v: str(v)[:24])
+@pytest.mark.parametrize("line", BENIGN, ids=lambda v: str(v)[:24])
 def test_look_alikes_are_left_alone(line: str) -> None:
     """Hashes, ids, placeholders, code and documented examples are no secrets."""
     assert found(line) == []
@@ -538,13 +532,13 @@ def test_twice_the_text_costs_about_twice(unit: str) -> None:
 
     def cost(size: int) -> float:
         text, best = unit * (size // len(unit)), float("inf")
-        for _ in range(2):
-            start = time.perf_counter()
+        for _ in range(3):
+            start = time.process_time()
             secrets.scan(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
-    assert cost(64_000) < 3 * cost(32_000) + 0.02
+    assert cost(48_000) < 3 * cost(24_000) + 0.02
 
 
 def test_a_megabyte_of_anything_ends() -> None:

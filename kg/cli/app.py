@@ -88,7 +88,10 @@ class Session:
             raise RefusedError(
                 f"{unknown[0]} is not a variable kg knows: unset it, or use one of {', '.join(KNOWN)}"
             )
-        return self.graph()
+        graph = self.graph()
+        if os.environ.get("GIT_INDEX_FILE"):
+            graph.wait = 0.1  # inside a git hook: its git holds the lock until we are gone
+        return graph
 
     @property
     def run(self) -> str:

@@ -34,7 +34,8 @@ from kg.place import Place
 from kg.recall.index import Index
 from kg.resolve import slug_of
 from kg.store import Outbox, Planned, Repository, Snapshot, Written, write
-from kg.store.writing import Step, heal
+from kg.store.healing import heal
+from kg.store.writing import GIT_WAIT, Step
 
 Author = tuple[str, str, int]
 
@@ -62,6 +63,7 @@ class Graph:
         self.repository = Repository(place, committer)
         self.outbox = Outbox(place)
         self.step: Step = lambda _name: None  # tests crash here
+        self.wait = GIT_WAIT
         self._index: Index | None = None
         if not place.seed:
             heal(self.repository)
@@ -268,7 +270,9 @@ class Graph:
                 f"{self.place.folder} has no store.json, a hand-written store is only read: "
                 f"adopt it with kg init {self.place.folder}"
             )
-        return write(self.repository, plan, edited=edited, done=self._follow, step=self.step)
+        return write(
+            self.repository, plan, edited=edited, done=self._follow, step=self.step, wait=self.wait
+        )
 
     def _draft_to_write(self, snapshot: Snapshot) -> Draft:
         draft = self.draft(snapshot)

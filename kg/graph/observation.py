@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 
 from kg.errors import MissingSourceError, RefusedError
 from kg.model import (
+    MAX_NAME,
+    OUTCOMES,
+    Claim,
     Value,
     check_agent,
     check_name,
@@ -143,6 +146,8 @@ def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) 
     """
     try:
         return _observation(raw, run, agent, at)
+    except MissingSourceError:
+        raise
     except (RefusedError, TypeError, KeyError, AttributeError) as error:
         from kg.format.schema import problems
 
@@ -160,23 +165,24 @@ def render_conversation(topic: str, at: str, messages: list[Mapping[str, str]]) 
     rows = [" ".join(part for part in head if part)]
     for turn in messages:
         said = " ".join(turn["content"].split())
-        mark = f"[{when(turn['at'])}] " if turn.get("at") else ""
+        mark = f"[{when(turn['at'])}] " if "at" in turn else ""
         rows.append(f"{mark}{' '.join(turn['role'].split())}: {said}")
     return "\n".join(rows) + "\n"
 
 
 def when(text: str) -> str:
     """Return a date as it is, and an RFC 3339 time in UTC as FORMAT.md writes it."""
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        return text
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            return text
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        plain = aware.astimezone(UTC).replace(microsecond=0, tzinfo=None)
+    except (ValueError, OverflowError):
         raise RefusedError(
             f"{ascii(text)} is not a time: write 2026-11-30 or 2026-11-30T09:00:00Z"
         ) from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{plain.isoformat()}Z"
 
 
 def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Observation:
@@ -189,7 +195,7 @@ def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Obser
         agent=agent,
         at=_seconds(raw["at"]) if "at" in raw else at,
         text=_text(raw),
-        session=check_name(raw["session"], "session") if raw.get("session") else "",
+        session=_name_of(raw, "session"),
         entities=_each(raw, "entities", _mention),
         facts=_each(raw, "facts", _fact),
         edges=_each(raw, "edges", _edge),
@@ -207,8 +213,14 @@ def _text(raw: Mapping[str, Any]) -> str:
     if "messages" in raw:
         if "text" in raw:
             raise RefusedError("give text or messages, not both")
-        at = when(raw["at"]) if raw.get("at") else ""
-        return render_conversation(raw.get("topic", ""), at, raw["messages"])
+        at = when(raw["at"]) if "at" in raw else ""
+        turns = _dicts(raw, "messages")
+        if not turns:
+            raise RefusedError("messages is empty: give text, or what was said")
+        for turn in turns:
+            _only(turn, ("role", "content", "at"))
+            check_name(turn.get("role"), "role")
+        return check_raw(render_conversation(_name_of(raw, "topic"), at, turns))
     text = raw.get("text", "")
     if not isinstance(text, str):
         raise RefusedError("text must be a string")
@@ -238,17 +250,20 @@ def check_raw(text: str) -> str:
 
 def _mention(raw: Mapping[str, Any]) -> Mention:
     _only(raw, ("ref", "type", "name", "id", "aliases"))
-    if raw.get("id"):
-        split_id(raw["id"])
-    elif not raw.get("type") or not raw.get("name"):
+    id_, type_, name = _text_of(raw, "id"), _text_of(raw, "type"), _name_of(raw, "name")
+    if id_:
+        split_id(id_)
+    elif not type_ or not name:
         raise RefusedError("an entity needs a type and a name, or an id")
-    name = check_name(raw["name"]) if raw.get("name") else ""
+    aliases = _dicts(raw, "aliases")
+    for alias in aliases:
+        _only(alias, ("name", *_ANCHOR))
     return Mention(
-        ref=raw.get("ref") or raw.get("id") or name,
-        id=raw.get("id", ""),
-        type=raw.get("type", ""),
+        ref=_text_of(raw, "ref") or id_ or name,
+        id=id_,
+        type=type_,
         name=name,
-        aliases=tuple((check_name(a["name"], "an alias"), _anchor(a, "alias")) for a in raw.get("aliases", ())),
+        aliases=tuple((check_name(a.get("name"), "an alias"), _anchor(a, "alias")) for a in aliases),
     )
 
 
@@ -258,7 +273,7 @@ def _fact(raw: Mapping[str, Any]) -> SaidFact:
     return SaidFact(
         entity=_ref(raw, "entity"),
         k=_ref(raw, "k"),
-        v=check_value(raw["v"]),
+        v=check_value(raw.get("v")),
         anchor=_anchor(raw, said),
         options=_options(raw),
     )
@@ -277,28 +292,28 @@ def _edge(raw: Mapping[str, Any]) -> SaidEdge:
 
 def _trace(raw: Mapping[str, Any]) -> SaidTrace:
     _only(raw, ("about", "tried", "outcome", "because", "error", "prose", *_ANCHOR))
-    about = raw.get("about", [])
     return SaidTrace(
-        about=tuple([about] if isinstance(about, str) else about),
+        about=tuple(_ref({"about": ref}, "about") for ref in _list(raw, "about")),
         tried=check_text(raw.get("tried"), "tried"),
-        outcome=_ref(raw, "outcome"),
+        outcome=_outcome(raw),
         because=check_text(raw.get("because"), "because"),
         anchor=_anchor(raw, "trace"),
-        error=check_text(raw["error"], "error") if raw.get("error") else None,
-        prose=raw.get("prose", ""),
+        error=check_text(raw["error"], "error") if "error" in raw else None,
+        prose=_text_of(raw, "prose"),
     )
 
 
 def _retraction(raw: Mapping[str, Any]) -> SaidRetraction:
     _only(raw, ("entity", "k", "v", "predicate", "object", *_ANCHOR))
-    if bool(raw.get("k")) == bool(raw.get("predicate")):
+    k, predicate = _text_of(raw, "k"), _text_of(raw, "predicate")
+    if bool(k) == bool(predicate):
         raise RefusedError("a retraction names a key k, or a predicate and an object")
     return SaidRetraction(
         entity=_ref(raw, "entity"),
-        k=raw.get("k", ""),
+        k=k,
         v=check_value(raw["v"]) if "v" in raw else None,
-        predicate=raw.get("predicate", ""),
-        object=_ref(raw, "object") if raw.get("predicate") else "",
+        predicate=predicate,
+        object=_ref(raw, "object") if predicate else _text_of(raw, "object"),
         anchor=_anchor(raw, "retraction"),
     )
 
@@ -319,41 +334,87 @@ def _anchor(raw: Mapping[str, Any], said: str) -> Anchor:
         )
     if "in" in raw and "quote" not in raw:
         raise RefusedError(f"the {said} gives in without a quote: give the quote")
-    lines = raw.get("lines")
-    if lines is not None:
-        first, last = (lines, lines) if isinstance(lines, int) else lines
-        if isinstance(first, bool) or not 1 <= first <= last:
-            raise RefusedError(f"the {said}: lines are counted from 1, first before last")
-        return Anchor(lines=(first, last))
+    if "lines" in raw:
+        return Anchor(lines=_lines(raw["lines"], said))
     if "src" in raw:
-        parse_source(raw["src"])
+        parse_source(_ref(raw, "src"))
         return Anchor(src=raw["src"])
     if not isinstance(raw["quote"], str) or not raw["quote"].strip():
         raise MissingSourceError(f"the {said} has an empty quote: quote words of the text")
-    return Anchor(quote=raw["quote"], within=raw.get("in", ""))
+    within = _text_of(raw, "in")
+    if "in" in raw and not within.startswith("raw/"):
+        raise RefusedError(f"the {said}: in names no file of raw/: give its path, or leave it out")
+    return Anchor(quote=raw["quote"], within=within)
+
+
+def _lines(lines: object, said: str) -> tuple[int, int]:
+    given = lines if isinstance(lines, list) else [lines, lines]
+    if len(given) == 2 and all(type(n) is int for n in given) and 1 <= given[0] <= given[1]:
+        return given[0], given[1]
+    raise MissingSourceError(
+        f"the {said}: lines are counted from 1, first before last: 4, or [4, 6]"
+    )
 
 
 def _options(raw: Mapping[str, Any]) -> Options:
-    given: dict[str, Any] = {name: raw[name] for name in _OPTIONS if raw.get(name)}
-    for name in ("since", "until"):
-        if name in given:
-            given[name] = when(given[name])
+    given: dict[str, Any] = {name: raw[name] for name in _OPTIONS if name in raw}
+    for name, value in given.items():
+        if value is None:
+            raise RefusedError(f"{name} is null: leave it out")
+        if name in ("since", "until"):
+            given[name] = when(value)
+    Claim(src="raw/x.txt#L1", seen_run="r1", **given)  # holds them to the rules
     return Options(**given)
 
 
+def _outcome(raw: Mapping[str, Any]) -> str:
+    outcome = _ref(raw, "outcome")
+    if outcome not in OUTCOMES:
+        raise RefusedError(f"outcome is {ascii(outcome)}: use one of {', '.join(OUTCOMES)}")
+    return outcome
+
+
 def _seconds(text: str) -> int:
-    return int(datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC).timestamp())
+    at = datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC)
+    return max(0, int(at.timestamp()))  # git knows no time before 1970
 
 
 def _each(raw: Mapping[str, Any], name: str, make: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
-    return tuple(make(member) for member in raw.get(name, ()))
+    return tuple(make(member) for member in _dicts(raw, name))
+
+
+def _dicts(raw: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    for member in _list(raw, name):
+        if not isinstance(member, Mapping):
+            raise RefusedError(f"{name} holds something that is not an object")
+    return _list(raw, name)
+
+
+def _list(raw: Mapping[str, Any], name: str) -> list[Any]:
+    value = raw.get(name, [])
+    if not isinstance(value, list | tuple):
+        raise RefusedError(f"{name} is not a list")
+    return list(value)
 
 
 def _ref(raw: Mapping[str, Any], name: str) -> str:
     value = raw.get(name)
-    if not isinstance(value, str) or not value:
-        raise RefusedError(f"{name} is missing or not a string")
+    if not isinstance(value, str) or not value or len(value) > MAX_NAME:
+        raise RefusedError(f"{name} is missing, too long, or not a string")
     return value
+
+
+def _text_of(raw: Mapping[str, Any], name: str) -> str:
+    """Return an optional member, "" where it is absent."""
+    value = raw.get(name, "")
+    if not isinstance(value, str) or (name == "ref" and name in raw and not value):
+        raise RefusedError(f"{name} is not a string")
+    return value
+
+
+def _name_of(raw: Mapping[str, Any], name: str) -> str:
+    """Return an optional name, "" where it is absent."""
+    return check_name(raw[name], name) if name in raw else ""
 
 
 def _only(raw: Mapping[str, Any], names: tuple[str, ...]) -> None:

@@ -109,8 +109,11 @@ class Recording:
         self, prefix: str, type_name: str, name: str, first_src: str, decision: Decision
     ) -> str:
         slug, whole = slug_of(name)
-        taken = self._draft.entity(f"{prefix}/{slug}") is not None
-        if not whole or taken or isinstance(decision, Pending):
+        if (
+            not whole
+            or isinstance(decision, Pending)
+            or self._draft.entity(f"{prefix}/{slug}") is not None
+        ):
             slug = suffixed(slug, type_name, name, first_src)
         return f"{prefix}/{slug}"
 

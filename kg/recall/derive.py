@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kg.recall.schema import ITEM, MEMBER
@@ -41,8 +42,10 @@ class _Held(NamedTuple):
     until: str
 
 
-def rules(additions: object) -> Rules:
-    """Return the rules of the shipped ontology with a store's additions."""
+@lru_cache(maxsize=8)
+def rules(store_says: str) -> Rules:
+    """Return the rules of the shipped ontology with a store's additions, which are JSON."""
+    additions = json.loads(store_says)
     with open(_SHIPPED, "rb") as file:
         shipped = json.load(file)
     keys, predicates = (

@@ -1,19 +1,19 @@
 """recall on the command line, as far as a fresh index needs: the hot path.
 
-Every agent pays for this module at each step, so it imports `os`, `sys` and `_sqlite3`, and
-of kg the place, the text and three neighbours. What is needed only where the index is behind
+Every agent pays for this module at each step, so it imports `os`, `sys` and SQLite, and of
+kg the place, the text and four neighbours. What is needed only where the index is behind
 HEAD, or for --json, is imported there (a test holds that).
 """
 
 from __future__ import annotations
 
-import _sqlite3
 import os
 import sys
 
 from kg import place as places
 from kg.errors import KgError
 from kg.recall.edits import told, uncommitted
+from kg.recall.engine import sqlite
 from kg.recall.match import find
 from kg.recall.show import block
 
@@ -145,13 +145,12 @@ def warnings(con: Connection) -> list[str]:
 def render(con: Connection, found: Found) -> str:
     """Return the answer as text, "" where there is none at all."""
     blocks = [block(con, n, dormant=dormant) for n, _, dormant in found.rows]
-    last = ""
+    last, least = "", "+" if found.least else ""
     if found.more:
-        least = "+" if found.least else ""
         last += f"{found.more}{least} more: narrow the query or use --limit N\n"
     if found.dormant:
         entities = "entity" if found.dormant == 1 else "entities"
-        last += f"{found.dormant} dormant {entities} left out: ask by name\n"
+        last += f"{found.dormant}{least} dormant {entities} left out: ask by name\n"
     return "\n".join([*blocks, last] if last else blocks)
 
 
@@ -160,7 +159,7 @@ def _answer(place: Place, options: Options) -> int:
     if fresh is not None:
         try:
             return _print(fresh[0], place, options, fresh[1], [])
-        except _sqlite3.DatabaseError:
+        except sqlite.DatabaseError:
             fresh[0].close()
     from kg.recall.index import Index
 
@@ -176,10 +175,10 @@ def _fresh(place: Place) -> tuple[Connection, str] | None:
         return None
     for uri in index_uris(file):
         try:
-            con = _sqlite3.connect(uri, _BUSY, isolation_level=None, uri=True)
+            con = sqlite.connect(uri, _BUSY, isolation_level=None, uri=True)
             con.execute("begin")  # one snapshot for all that follows
             row = con.execute("select schema, prefix, head, tree from meta").fetchone()
-        except _sqlite3.Error:
+        except sqlite.Error:
             continue
         if row is None or row[:2] != (VERSION, place.prefix):
             return None

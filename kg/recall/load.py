@@ -34,7 +34,7 @@ class Loader:
         row = con.execute("select words, grams, additions, dormant from meta").fetchone()
         self._words, self._grams = bool(row[0]), bool(row[1])
         self._additions, self._dormant = row[2], row[3]
-        self._rules = derive.rules(json.loads(self._additions))
+        self._rules = derive.rules(self._additions)
         self._touched: set[str] = set()
         self._put_ids: set[str] = set()  # derived with all the rest already in place
         self._roles: dict[str, int] = {a: n for n, a in con.execute("select n, agents from roles")}
@@ -278,7 +278,7 @@ class Loader:
         )
         self._reckon = self._reckon or dormant != self._dormant
         if additions != self._additions:
-            self._rules = derive.rules(json.loads(additions))
+            self._rules = derive.rules(additions)
             self._touched.update(row[0] for row in self._con.execute("select id from ent"))
         self._additions, self._dormant = additions, dormant
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # So many candidates are ranked: bm25 over the 26,000 that hold a common word costs 40 ms,
 # over a thousand 2 ms (GIT.md, 8).
 CAP = 1000
+NAMED = 300  # of what is called so in part: nobody reads on, and each costs 10 microseconds
 MAX_WORDS = 32
 # Function words of English questions; every other word of a question must earn its place.
 STOP = frozenset(
@@ -27,13 +28,26 @@ STOP = frozenset(
     a about an and are as at be been by can could did do does for from had has have how i if
     in is it its me my of on or our should that the their there these they this to us was we
     were what when where which who whom whose why will with would you your
-    """.split()
+    """.split()  # noqa: SIM905 - two lines a reader takes in, not sixty
 )
 # id and name before what is said of it; as in every field-weighted BM25, the values are a guess
 # until the retrieval benchmark sets them.
 _RANK = "bm25(words, 8.0, 2.0, 1.0, 1.0)"
-_ENT = " join ent e on e.n = f.n left join roles r on r.n = e.roles where e.archived <= ?"
-_COLUMNS = "e.n, e.id, e.last <> '' and e.last < coalesce(r.floor, '')"
+_DORMANT = "e.last <> '' and e.last < coalesce(r.floor, '')"
+# Each of these walks from what matches to the entities, and stops as soon as it has enough.
+_TO_ENT = "left join roles r on r.n = e.roles where e.archived <= ?"
+_KEYS = f"select e.n, e.id, {_DORMANT}, k.folded, k.bare from"
+_EXACT = f"{_KEYS} key k cross join ent e on e.n = k.ent {_TO_ENT} and k.folded = ? limit ?"
+_SCAN = f"{_KEYS} key k cross join ent e on e.n = k.ent {_TO_ENT} and instr(k.bare, ?) limit ?"
+_GRAMS = (
+    f"{_KEYS} grams cross join key k on k.n = grams.rowid cross join ent e on e.n = k.ent"
+    f" {_TO_ENT} and instr(k.bare, ?) and grams match ? limit ?"
+)
+_WORDS = (
+    f"select e.n, e.id, {_DORMANT}, {_RANK} from words cross join ent e on e.n = words.rowid"
+    f" {_TO_ENT} and words match ?"
+)
+_COUNT = "select count(*) from (select 1 from words where words match ? limit ?)"
 
 
 class Found:
@@ -59,9 +73,9 @@ def find(con: Connection, query: str, limit: int, *, archived: bool = False) -> 
     named, capped = _by_name(con, query, archived)
     if named:
         return Found(named, limit, 0, capped=capped)
-    rows = _by_words(con, query_words(query), archived)
+    rows, capped = _by_words(con, query_words(query), limit, archived)
     awake = [row for row in rows if not row[2]]
-    return Found(awake, limit, len(rows) - len(awake), capped=len(rows) >= CAP)
+    return Found(awake, limit, len(rows) - len(awake), capped=capped)
 
 
 def folded(text: str) -> str:
@@ -108,86 +122,106 @@ def query_words(query: str) -> list[str]:
 def _by_name(con: Connection, query: str, archived: bool) -> tuple[list[Row], bool]:
     """Return what is called so, exactly or in part, and whether there may be more."""
     whole, part = folded(query), bare(query)
-    select = f"select {_COLUMNS}, f.folded, f.bare from "
-    exact = f"{select} (select ent as n, folded, bare from key where folded = ? limit ?) f {_ENT}"
-    rows = con.execute(exact, (whole, CAP, archived)).fetchall()
-    within = _within(con, select, part, archived)
+    rows = con.execute(_EXACT, (archived, whole, NAMED)).fetchall()
+    one = [(row[0], row[1], bool(row[2])) for row in rows if folded(row[1]) == whole]
+    if one:
+        return one, False  # an id names one thing, so there is nothing more to look for
+    within = _within(con, part, archived)
     best: dict[int, tuple[tuple[int, int, int, str], Row]] = {}
     for n, id_, dormant, name, plain in rows + within:
         same = name in (whole, part)
         rank = (0, 0, 0, id_) if same else (1, plain.find(part), len(plain), id_)
         if n not in best or rank < best[n][0]:
             best[n] = (rank, (n, id_, bool(dormant)))
-    return [row for _, row in sorted(best.values())], len(rows) >= CAP or len(within) >= CAP
+    return [row for _, row in sorted(best.values())], NAMED in (len(rows), len(within))
 
 
-def _within(con: Connection, select: str, part: str, archived: bool) -> list[tuple]:  # type: ignore[type-arg]
+def _within(con: Connection, part: str, archived: bool) -> list[tuple[int, str, int, str, str]]:
     """Return the names that contain `part`: by trigrams, or by looking at each."""
-    names = "select ent as n, folded, bare from key where instr(bare, ?) limit ?"
-    scan = f"{select} ({names}) f {_ENT}"
     if len(part) >= 3:
-        grams = (
-            f"{select} (select k.ent as n, k.folded, k.bare from (select rowid as g from grams"
-            f" where grams match ? limit ?) join key k on k.n = g where instr(k.bare, ?)) f {_ENT}"
-        )
-        # a type's prefix is in most ids, so its trigrams cost much and tell little
-        rare = part[part.rfind("/") + 1 :]
-        phrase = '"' + (rare if len(rare) >= 3 else part)[:64].replace('"', '""') + '"'
         try:
-            return con.execute(grams, (phrase, CAP, part, archived)).fetchall()
+            return con.execute(_GRAMS, (archived, part, _ends(part), NAMED)).fetchall()
         except Exception as error:  # _sqlite3's own class would be one more import
             if "no such" not in str(error):
                 raise
-    return con.execute(scan, (part, CAP, archived)).fetchall()
+    return con.execute(_SCAN, (archived, part, NAMED)).fetchall()
 
 
-def _by_words(con: Connection, words: list[str], archived: bool) -> list[Row]:
+def _ends(part: str) -> str:
+    """Return the trigrams to look for: few, as each costs, and a look at the names decides.
+
+    Of an id they are taken after the type's prefix, which is in most ids and tells little.
+    """
+    rare = part[part.rfind("/") + 1 :]
+    rare = rare if len(rare) >= 3 else part
+    some = [rare] if len(rare) <= 12 else [rare[:6], rare[-6:]]
+    return " ".join('"' + text.replace('"', '""') + '"' for text in some)
+
+
+def _by_words(
+    con: Connection, words: list[str], limit: int, archived: bool
+) -> tuple[list[Row], bool]:
     """Return what all the words are said of, or else what its rarer words are."""
     if not words:
-        return []
+        return [], False
     try:
-        return _ranked(con, " ".join(words), archived) or _any(con, words, archived)
+        return _ranked(con, " ".join(words), limit, archived) or _any(con, words, limit, archived)
     except Exception as error:  # as above
         if "no such" not in str(error):
             raise
     return _plain(con, words, archived)
 
 
-def _ranked(con: Connection, expression: str, archived: bool) -> list[Row]:
-    select = (
-        f"select {_COLUMNS}, f.rank from (select rowid as n, {_RANK} as rank from words"
-        f" where words match ? limit ?) f {_ENT} order by f.rank, e.id"
-    )
-    named = f"{{names}} : ({expression})"
-    rows = con.execute(select, (named, CAP // 2, archived)).fetchall()
-    rows += con.execute(select, (expression, CAP, archived)).fetchall()
+def _ranked(
+    con: Connection, expression: str, limit: int, archived: bool
+) -> tuple[list[Row], bool] | None:
+    """Return the best of what matches and whether there may be more; None if nothing does."""
+    rows = con.execute(f"{_WORDS} limit ?", (archived, expression, CAP)).fetchall()
+    if not rows:
+        return None
+    capped = len(rows) == CAP
+    if capped:  # these are the first thousand, not the best: add those it is a name of
+        named = f"{{names}} : ({expression})"
+        rows += con.execute(f"{_WORDS} limit ?", (archived, named, CAP // 2)).fetchall()
+    if capped and sum(not row[2] for row in rows) < limit:  # nearly all asleep: look on
+        awake = f"{_WORDS} and not ({_DORMANT}) limit ?"
+        rows += con.execute(awake, (archived, expression, CAP)).fetchall()
     best = {row[0]: row for row in sorted(rows, key=lambda row: -row[3])}
     ranked = sorted(best.values(), key=lambda row: (row[3], row[1]))
-    return [(n, id_, bool(dormant)) for n, id_, dormant, _ in ranked]
+    return [(n, id_, bool(dormant)) for n, id_, dormant, _ in ranked], capped
 
 
-def _any(con: Connection, words: list[str], archived: bool) -> list[Row]:
-    """Rank by any word, but not by one so common that its first thousand hits mean nothing."""
-    count = "select count(*) from (select 1 from words where words match ? limit ?)"
-    often = {w: con.execute(count, (w, CAP + 1)).fetchone()[0] for w in words}
-    rare = [w for w in words if 0 < often[w] <= CAP] or [w for w in words if often[w]]
-    return _ranked(con, " OR ".join(rare), archived) if rare and len(words) > 1 else []
+def _any(con: Connection, words: list[str], limit: int, archived: bool) -> tuple[list[Row], bool]:
+    """Rank by any word, but not by one so common that its first thousand hits mean nothing.
+
+    Where all are that common, by as many of the rarer ones as go together.
+    """
+    often = {w: con.execute(_COUNT, (w, CAP * 5)).fetchone()[0] for w in words}
+    known = sorted((w for w in words if often[w]), key=lambda w: often[w])
+    rare = [w for w in known if often[w] <= CAP]
+    if rare and len(words) > 1:
+        return _ranked(con, " OR ".join(rare), limit, archived) or ([], False)
+    for some in range(min(len(known), len(words) - 1), 0, -1):
+        found = _ranked(con, " ".join(known[:some]), limit, archived)
+        if found:
+            return found
+    return [], False
 
 
-def _plain(con: Connection, words: list[str], archived: bool) -> list[Row]:
+def _plain(con: Connection, words: list[str], archived: bool) -> tuple[list[Row], bool]:
     """Do without full text: look through everything, words as parts of words."""
     looks = [word.strip('"* ') for word in words]
     looks = [p[:-1] if len(p) > 3 and p.endswith("s") and p.isascii() else p for p in looks]
     text = "(d.names || ' ' || d.facts || ' ' || d.edges || ' ' || d.tried)"
     hits = " + ".join([f"(instr({text}, ?) > 0)"] * len(looks))
     select = (
-        f"select {_COLUMNS}, f.hits from (select d.n, {hits} as hits from doc d) f {_ENT}"
-        " and f.hits > 0 order by f.hits desc, e.id limit ?"
+        f"select e.n, e.id, {_DORMANT}, d.hits from (select n, {hits} as hits from doc d) d"
+        f" join ent e on e.n = d.n {_TO_ENT} and d.hits > 0 order by d.hits desc, e.id limit ?"
     )
     rows = con.execute(select, (*looks, archived, CAP)).fetchall()
-    most = rows[0][3] if rows else 0
-    enough = len(looks) if most == len(looks) else 1
-    return [(n, id_, bool(dormant)) for n, id_, dormant, hits in rows if hits >= enough]
+    enough = len(looks) if rows and rows[0][3] == len(looks) else 1
+    found = [(n, id_, bool(dormant)) for n, id_, dormant, hits in rows if hits >= enough]
+    return found, len(rows) == CAP
 
 
 def _well(text: str) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _RAREST = 6  # of a text's trigrams; the rare ones tell names apart
+_LOOKED_AT = 300  # names, at 20 microseconds each
 _LEAST = 0.3  # of trigrams shared (Dice); below, a suggestion puzzles more than it helps
 
 
@@ -38,13 +39,14 @@ def _candidates(con: sqlite3.Connection, plain: str, wanted: set[str]) -> list[t
     phrases = sorted('"' + g.replace('"', '""') + '"' for g in wanted)
     often = {p: con.execute(count, (p, CAP)).fetchone()[0] for p in phrases}
     rare = sorted((p for p in phrases if often[p]), key=lambda p: (often[p], p))[:_RAREST]
-    if not rare:
-        return []
     near = (
         "select e.id, k.bare from (select rowid as g from grams where grams match ? limit ?) f"
         f" join key k on k.n = f.g {by_ent} k.bare is not null"
     )
-    return con.execute(near, (" OR ".join(rare), CAP)).fetchall()
+    found: list[tuple[str, str]] = []
+    for phrase in rare:
+        found += con.execute(near, (phrase, _LOOKED_AT - len(found))).fetchall()
+    return found
 
 
 def _grams(text: str) -> set[str]:

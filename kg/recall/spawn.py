@@ -73,16 +73,15 @@ def note_head(file: str, tree: str, head: str) -> None:
 
     Left undone where the file cannot be written or another process writes it.
     """
-    import _sqlite3
-
+    from kg.recall.engine import sqlite
     from kg.recall.hot import index_uris
     from kg.recall.lock import Held
 
     try:
         with Held(file + ".lock", 0):
             uri = index_uris(file)[0].replace("mode=ro", "mode=rw")
-            con = _sqlite3.connect(uri, 0, isolation_level=None, uri=True)
+            con = sqlite.connect(uri, 0, isolation_level=None, uri=True)
             con.execute("update meta set head = ? where tree = ?", (head, tree))
             con.close()
-    except (OSError, _sqlite3.Error):
+    except (OSError, sqlite.Error):
         return

@@ -1,7 +1,8 @@
 """What a write was about to do, so that the next command can finish it or clear it away.
 
 Without it, "a person restored the previous version" and "kg was killed while replacing files"
-look the same (GIT.md, 3).
+look the same (GIT.md, 3). That of the last complete write is kept, because another git may
+still put back the index that it had read before (see `IndexFile.mend`).
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One path: its blob ids in HEAD before and after, and in the working file; "" for absent."""
 
     path: str
@@ -25,35 +25,51 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A write in progress. `new` is "" until the commits exist; `nonce` marks our index.lock."""
+    """A write in progress: `ref` moves to `new`; `nonce` marks our index.lock."""
 
     nonce: str
-    new: str = ""
-    changes: tuple[Change, ...] = ()
+    ref: str
+    new: str
+    changes: tuple[Change, ...]
 
-    def save(self, state: str) -> None:
-        """Put it on disk, synced, replacing the one before."""
-        path = f"{state}/journal"
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(asdict(self), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(path + ".new", path)
+    def save(self, state: str, *, sync: bool) -> None:
+        """Put it on disk; a torn one is none, and the ref moves only when it is whole."""
+        members = {"nonce": self.nonce, "ref": self.ref, "new": self.new, "changes": self.changes}
+        with open(f"{state}/journal", "w", encoding="utf-8") as file:
+            file.write(json.dumps(members))
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
 
 
-def load(state: str) -> Journal | None:
+def load(state: str, name: str = "journal") -> Journal | None:
     """Return the journal of an interrupted write, None where there is none or a torn one."""
     try:
-        with open(f"{state}/journal", encoding="utf-8") as file:
+        with open(f"{state}/{name}", encoding="utf-8") as file:
             raw: dict[str, Any] = json.load(file)
-        changes = tuple(Change(**change) for change in raw["changes"])
-        return Journal(raw["nonce"], raw["new"], changes)
+        changes = tuple(Change(*change) for change in raw["changes"])
+        return Journal(raw["nonce"], raw["ref"], raw["new"], changes)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
+def last(state: str) -> Journal | None:
+    """Return the journal of the last complete write."""
+    return load(state, "last")
+
+
+def complete(state: str) -> None:
+    """Everything of the write is in place."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{state}/last")  # for ext4, a rename over a file is a reason to flush
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(f"{state}/journal", f"{state}/last")
+    drop(state)
+
+
 def drop(state: str) -> None:
-    """The write is complete, or never happened: forget it."""
-    for name in ("journal", "journal.new", "token", "index.new"):
-        with contextlib.suppress(OSError):
+    """Forget a write that never happened, and what it left on its way."""
+    # index.new.lock is libgit2's and git's own, left where they were killed while writing
+    for name in ("journal", "token", "index.new", "index.new.lock"):
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{state}/{name}")

@@ -18,6 +18,8 @@ from filelock import FileLock, Timeout
 from kg.errors import BusyError
 
 _FIRST, _LAST = 0.0005, 0.02  # seconds between two looks: short, because git status is short
+_STALE = 1.0  # seconds after which an empty lock on a ref is nobody's
+_MARK = "kg "  # how an index.lock of ours begins; git's own are empty or begin with DIRC
 
 
 @contextmanager
@@ -37,37 +39,76 @@ def own_lock(state: str, deadline: float) -> Iterator[None]:
         lock.release()
 
 
-def take_index_lock(index_lock: str, token: str, nonce: str, deadline: float) -> None:
-    """Take git's lock on the index, marked with `nonce`; wait for whoever holds it.
+def take_index_lock(index_lock: str, token: str, deadline: float) -> str:
+    """Take git's lock on the index and return the nonce it is marked with; wait for its holder.
 
     Raises:
         BusyError: it is still held at the deadline; the message says how to tell a lock that a
             killed git left behind, and what to do.
     """
+    nonce = _MARK + os.urandom(8).hex()
     with open(token, "w", encoding="ascii") as file:
         file.write(nonce)
     pause = _FIRST
-    while not _link(token, index_lock, nonce):
-        if time.monotonic() > deadline:
-            raise BusyError(
-                f"{index_lock} is held by another git: if no git is running, a killed one "
-                "left it behind: remove that file"
-            )
-        time.sleep(pause)
-        pause = min(_LAST, pause * 1.5)
-
-
-def release_index_lock(index_lock: str, nonce: str) -> bool:
-    """Remove the lock if it is the one marked with `nonce`; return whether it was."""
     try:
-        with open(index_lock, "rb") as file:
-            ours = file.read(len(nonce) + 1) == nonce.encode()
+        while not _link(token, index_lock, nonce):
+            if time.monotonic() > deadline:
+                raise BusyError(held(index_lock))
+            time.sleep(pause)
+            pause = min(_LAST, pause * 1.5)
+    finally:
+        os.unlink(token)
+    return nonce
+
+
+def held(lock: str) -> str:
+    """Return the message about a lock of git's that stays held."""
+    return (
+        f"{lock} is held by another git: if no git is running, a killed one left it behind: "
+        "remove that file"
+    )
+
+
+def our_index_lock(index_lock: str) -> str:
+    """Return the nonce of an index.lock that a writer of kg made, "" where there is none.
+
+    To who holds the own lock, it is that of a dead one.
+    """
+    try:
+        with open(index_lock, encoding="ascii", errors="replace") as file:
+            nonce = file.read(64)
     except OSError:
-        return False
-    if ours:
+        return ""
+    return nonce if nonce.startswith(_MARK) else ""
+
+
+def release_index_lock(index_lock: str, nonce: str) -> None:
+    """Remove the lock if it is still the one marked with `nonce`."""
+    if our_index_lock(index_lock) == nonce:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(index_lock)
-    return ours
+
+
+def release_ref_lock(ref_lock: str, commit: str) -> None:
+    """Remove the lock on a ref that a dead writer of kg left: it holds the commit, or nothing.
+
+    libgit2 fills it at the last moment. An empty one may be another git's, which fills it at
+    once: so it is looked at twice.
+    """
+    before = _seen(ref_lock)
+    if before is not None and not before[0]:
+        time.sleep(_STALE)
+    if before is not None and before[0] in ("", commit) and _seen(ref_lock) == before:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(ref_lock)
+
+
+def _seen(path: str) -> tuple[str, int] | None:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read(100).strip(), os.fstat(file.fileno()).st_ino
+    except OSError:
+        return None
 
 
 def _link(token: str, index_lock: str, nonce: str) -> bool:

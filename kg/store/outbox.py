@@ -10,8 +10,10 @@ import contextlib
 import os
 import secrets
 import time
+from typing import TYPE_CHECKING
 
-from kg.place import Place
+if TYPE_CHECKING:
+    from kg.place import Place
 
 
 class Outbox:

@@ -7,13 +7,12 @@ GIT_* variable.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pygit2
 from pygit2.enums import FileMode
@@ -27,8 +26,11 @@ from kg.errors import (
     StoreError,
     UnsupportedError,
 )
-from kg.place import Place
+from kg.store.locks import held, release_ref_lock
 from kg.store.snapshot import Node, Snapshot
+
+if TYPE_CHECKING:
+    from kg.place import Place
 
 # libgit2 refuses to open a repository with this extension unless told that it is known;
 # reading then works as long as the objects are there.
@@ -36,6 +38,11 @@ pygit2.settings.set_extensions(["partialclone"])
 _KINDS = {FileMode.BLOB: "blob", FileMode.BLOB_EXECUTABLE: "blob", FileMode.TREE: "tree"}
 _KINDS |= {FileMode.LINK: "link", FileMode.COMMIT: "commit"}
 _OWN = "put the store in a repository of its own: kg init in another folder"
+UNFOLD = (  # a split or sparse index
+    "libgit2 cannot read it: git update-index --no-split-index, or git sparse-checkout reapply "
+    f"--no-sparse-index; or {_OWN}"
+)
+CONFLICT = "a conflict"  # in the place of a blob id, where a path is staged in several versions
 NOBODY = ("kg", "kg@kg.invalid")  # the committer where git knows no identity
 
 
@@ -65,9 +72,13 @@ class Repository:
     def head(self) -> Snapshot:
         """Return the store as HEAD has it; empty before the first commit."""
         with _git_errors(self.place):
-            if self._repo.head_is_unborn:
-                return Snapshot(self, "", "")
-            return self.at(str(self._repo.head.target))
+            try:
+                found = self._repo.head.target
+            except pygit2.GitError:
+                if self._repo.head_is_unborn:
+                    return Snapshot(self, "", "")
+                raise
+            return self.at(str(found))
 
     def at(self, revision: str) -> Snapshot:
         """Return the store at a revision, as git names them.
@@ -78,24 +89,21 @@ class Repository:
         try:
             commit = self._repo.revparse_single(revision).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError):
-            raise NotFoundError(f"{ascii(revision)} names no commit: see git log") from None
+            raise NotFoundError(f"{revision!a} names no commit: see git log") from None
         return Snapshot(self, str(commit.id), self._store_tree(commit))
 
     def entry(self, tree: str, path: str) -> Node | None:
         """Return the entry at a path below a tree, None where there is none."""
         with _git_errors(self.place):
             try:
-                found = self._tree(tree)[path]
+                return _node(self._tree(tree)[path])
             except (KeyError, ValueError):
                 return None
-            return Node(found.name or "", str(found.id), _KINDS[FileMode(found.filemode)])
 
     def entries(self, tree: str) -> list[Node]:
         """Return the entries directly in a tree."""
         with _git_errors(self.place):
-            return [
-                Node(e.name or "", str(e.id), _KINDS[FileMode(e.filemode)]) for e in self._tree(tree)
-            ]
+            return [_node(entry) for entry in self._tree(tree)]
 
     def count(self, tree: str) -> int:
         """Return how many entries a tree has."""
@@ -141,7 +149,7 @@ class Repository:
             raise UnsupportedError(
                 f"{self.place.gitdir} is a partial clone, which kg only reads: clone it in full"
             )
-        probe = self._in_tree("entities/object/x.json")
+        probe = self.in_tree("entities/object/x.json")
         if not self.place.bare and self._repo.get_attr(probe, "filter"):
             raise UnsupportedError(
                 f"git attributes set a filter on {probe}, which kg would bypass: "
@@ -160,13 +168,9 @@ class Repository:
         state = self._repo.state()
         if state:
             name = re.sub(r"[^a-z]+", " ", state.name.lower())
-            raise StateError(
-                f"a {name} is in progress in {self.place.top or self.place.gitdir}: finish or abort it"
-            )
+            raise StateError(f"a {name} is in progress in {self._where}: finish or abort it")
         if self.place.shared and self._repo.head_is_detached:
-            raise StateError(
-                f"HEAD is detached in {self.place.top or self.place.gitdir}: check out a branch"
-            )
+            raise StateError(f"HEAD is detached in {self._where}: check out a branch")
 
     # writing
 
@@ -182,7 +186,7 @@ class Repository:
             root = self._repo[parent].peel(pygit2.Tree) if parent else None
             nested: dict[str, Any] = {}
             for path, data in changes.items():
-                _put(nested, self._in_tree(path).split("/"), data)
+                _put(nested, self.in_tree(path).split("/"), data)
             tree = self._edit(root, nested) or self._repo.TreeBuilder().write()
             committer = pygit2.Signature(*self.identity())
             name, email, at = author
@@ -197,8 +201,15 @@ class Repository:
                 )
             )
 
-    def move_head(self, old: str, new: str, why: str, deadline: float) -> str:
-        """Move the ref that HEAD names from `old` to `new`, compare and swap; return its name.
+    def ref_of_head(self) -> str:
+        """Return the name of the ref that HEAD stands for, "HEAD" where it is detached."""
+        with _git_errors(self.place):
+            head = self._repo.lookup_reference("HEAD")
+            symbolic = head.type == pygit2.enums.ReferenceType.SYMBOLIC
+            return str(head.target) if symbolic else "HEAD"
+
+    def move(self, ref: str, old: str, new: str, why: str, deadline: float) -> None:
+        """Move a ref from `old` ("" where there is none) to `new`, compare and swap.
 
         Raises:
             Moved: it is not at `old` any more.
@@ -206,15 +217,21 @@ class Repository:
         """
         while True:
             try:
-                return self._swap(old, new, why)
-            except (pygit2.GitError, OSError, ValueError) as error:
-                if "does not match" in str(error) or self.head().commit != old:
+                self._swap(ref, old, new, why)
+            except (pygit2.GitError, OSError, KeyError, ValueError) as error:
+                if self._id_of(ref) != old:
                     raise Moved from None
-                if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS):
-                    raise
+                if "lock" not in str(error):
+                    raise _told(self.place, str(error)) from None
                 if time.monotonic() > deadline:
-                    raise BusyError(f"a ref stays locked ({error}): try again") from None
+                    raise BusyError(held(self._ref_lock(ref))) from None
                 time.sleep(0.005)  # libgit2 never waits for a lock
+            else:
+                return
+
+    def unlock_ref(self, ref: str, commit: str) -> None:
+        """Remove the lock on a ref that a dead writer, who was to move it there, left behind."""
+        release_ref_lock(self._ref_lock(ref), commit)
 
     def contains(self, commit: str) -> bool:
         """Whether HEAD is at this commit or after it."""
@@ -224,56 +241,56 @@ class Repository:
                 return False
             return head == commit or self._repo.descendant_of(head, commit)
 
-    def index_ids(self, index: str, paths: list[str]) -> dict[str, str]:
-        """Return {path: staged blob id or ""} from an index file.
+    def load_index(self, path: str) -> LoadedIndex:
+        """Return an index file, in memory.
 
         Raises:
             UnsupportedError: an index libgit2 cannot read (split, sparse).
         """
-        loaded = self._index(index)
-        entries = {path: _entry(loaded, self._in_tree(path)) for path in paths}
-        return {path: str(entry.id) if entry else "" for path, entry in entries.items()}
+        try:
+            return LoadedIndex(self, pygit2.Index(path))
+        except pygit2.GitError as error:
+            raise UnsupportedError(f"the index of {self.place.top}: {error}: {UNFOLD}") from None
 
     @property
     def sparse(self) -> bool:
         """Whether the working tree leaves files of HEAD out on purpose."""
+        return self._is_set("core.sparsecheckout")
+
+    @property
+    def sparse_index(self) -> bool:
+        """Whether git is told to fold folders outside the working tree into one entry."""
+        return self.sparse and self._is_set("index.sparse")
+
+    def in_tree(self, path: str) -> str:
+        """Return a path of the store as a path in the repository's tree."""
+        return f"{self.place.prefix}/{path}" if self.place.prefix else path
+
+    @property
+    def _where(self) -> str:
+        return self.place.top or self.place.gitdir
+
+    def _is_set(self, name: str) -> bool:
         config = self._repo.config
-        return "core.sparsecheckout" in config and config.get_bool("core.sparsecheckout")
+        return name in config and config.get_bool(name)
 
-    def edit_index(self, index: str, ids: Mapping[str, str]) -> None:
-        """Set these paths' entries in an index file ("" removes); all others stay as they are."""
-        loaded = self._index(index)
-        with _git_errors(self.place):
-            for path, id_ in ids.items():
-                full = self._in_tree(path)
-                if id_:
-                    loaded.add(pygit2.IndexEntry(full, pygit2.Oid(hex=id_), FileMode.BLOB))
-                elif _entry(loaded, full):
-                    loaded.remove(full)
-            loaded.write()
-
-    def _index(self, path: str) -> pygit2.Index:
-        try:
-            loaded = pygit2.Index(path)
-            loaded.read(True)  # noqa: FBT003 - positional in pygit2
-        except pygit2.GitError as error:
-            raise UnsupportedError(
-                f"libgit2 cannot read the index ({error}): turn the split or sparse index off "
-                f"(git update-index --no-split-index; git sparse-checkout reapply --no-sparse-index), or {_OWN}"
-            ) from None
-        return loaded
-
-    def _swap(self, old: str, new: str, why: str) -> str:
-        head = self._repo.lookup_reference("HEAD")
-        name = str(head.target) if head.type == pygit2.enums.ReferenceType.SYMBOLIC else "HEAD"
+    def _swap(self, name: str, old: str, new: str, why: str) -> None:
         if not old:
             self._repo.create_reference(name, pygit2.Oid(hex=new), message=why)
-            return name
+            return
         ref = self._repo.lookup_reference(name)
         if str(ref.target) != old:
             raise Moved
         ref.set_target(pygit2.Oid(hex=new), why)  # compares with the value just loaded
-        return name
+
+    def _id_of(self, ref: str) -> str:
+        try:
+            return str(self._repo.lookup_reference(ref).target)
+        except (KeyError, ValueError, pygit2.GitError):
+            return ""
+
+    def _ref_lock(self, ref: str) -> str:
+        return f"{self.place.gitdir if ref == 'HEAD' else self.place.commondir}/{ref}.lock"
 
     def _tree(self, id_: str) -> pygit2.Tree:
         return self._repo[id_].peel(pygit2.Tree)
@@ -283,9 +300,6 @@ class Repository:
             return str(commit.tree.id)
         found = self.entry(str(commit.tree.id), self.place.prefix)
         return found.id if found and found.kind == "tree" else ""
-
-    def _in_tree(self, path: str) -> str:
-        return f"{self.place.prefix}/{path}" if self.place.prefix else path
 
     def _edit(self, tree: pygit2.Tree | None, nested: Mapping[str, Any]) -> pygit2.Oid | None:
         """Return the id of `tree` with the changes; None where nothing is left in it."""
@@ -310,18 +324,43 @@ def create(folder: str, *, bare: bool) -> None:
     pygit2.init_repository(folder, bare=bare, initial_head="main")
 
 
+def _node(entry: Any) -> Node:  # noqa: ANN401 - any kind of git object
+    return Node(entry.name or "", str(entry.id), _KINDS[FileMode(entry.filemode)])
+
+
 def _put(nested: dict[str, Any], parts: list[str], data: bytes | None) -> None:
     for part in parts[:-1]:
         nested = nested.setdefault(part, {})
     nested[parts[-1]] = data
 
 
-def _entry(index: pygit2.Index, path: str) -> pygit2.IndexEntry | None:
-    try:
-        found: pygit2.IndexEntry = index[path]
-    except KeyError:
-        return None
-    return found
+class LoadedIndex:
+    """An index file that libgit2 has read; paths are the store's."""
+
+    def __init__(self, repository: Repository, index: pygit2.Index) -> None:
+        self._repository, self._index = repository, index
+        self._conflicts = index.conflicts
+
+    def id_of(self, path: str) -> str:
+        """Return the staged blob id, "" where there is none, CONFLICT where there are several."""
+        full = self._repository.in_tree(path)
+        if self._conflicts is not None and full in self._conflicts:
+            return CONFLICT
+        try:
+            return str(self._index[full].id)
+        except KeyError:
+            return ""
+
+    def write(self, ids: Mapping[str, str]) -> None:
+        """Set these paths' entries ("" removes) and write the file it came from."""
+        with _git_errors(self._repository.place):
+            for path, id_ in ids.items():
+                full = self._repository.in_tree(path)
+                if id_:
+                    self._index.add(pygit2.IndexEntry(full, pygit2.Oid(hex=id_), FileMode.BLOB))
+                elif self.id_of(path):
+                    self._index.remove(full)
+            self._index.write()
 
 
 @contextmanager
@@ -335,22 +374,23 @@ def _git_errors(place: Place) -> Iterator[None]:
 
 
 def _told(place: Place, said: str) -> StoreError:
-    where = place.top or place.gitdir
-    config = _text(f"{place.commondir}/config")
-    if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config):
-        return UnsupportedError(f"{where} uses sha256 object names, which libgit2 cannot write: {_OWN}")
-    if re.search(r"(?im)^\s*refstorage\s*=\s*reftable", config):
-        return UnsupportedError(f"{where} keeps its refs in a reftable, which libgit2 cannot read: {_OWN}")
-    if "No space left" in said or "quota" in said:
-        return StoreError(f"the disk of {where} is full: make room and write again")
-    if "Read-only file system" in said or "Permission denied" in said:
-        return UnsupportedError(f"{where} is read-only: make it writable to write")
-    if "owner" in said or "owned" in said:
-        return UnsupportedError(
-            f"{where} belongs to another user: git config --global --add safe.directory {where}"
-        )
-    if "not found" in said or "no match" in said:
-        return StoreError(f"{where}: {said}: the repository is damaged, run git fsck")
+    """Return the error that tells a person what libgit2's means."""
+    where, config = place.top or place.gitdir, _text(f"{place.commondir}/config")
+    for sign, text, kind, message in (
+        (r"(?im)^\s*objectformat\s*=\s*sha256", config, UnsupportedError,
+         f"uses sha256 object names, which libgit2 cannot write: {_OWN}"),
+        (r"(?im)^\s*refstorage\s*=\s*reftable", config, UnsupportedError,
+         f"keeps its refs in a reftable, which libgit2 cannot read: {_OWN}"),
+        (r"No space left|quota", said, StoreError,
+         "is on a disk that is full: make room and write again"),
+        (r"Read-only file system|Permission denied", said, UnsupportedError,
+         "is read-only: make it writable to write"),
+        (r"owner|owned", said, UnsupportedError,
+         f"belongs to another user: git config --global --add safe.directory {where}"),
+        (r"not found|no match", said, StoreError, f"is damaged, run git fsck: {said}"),
+    ):  # fmt: skip
+        if re.search(sign, text):
+            return kind(f"{where} {message}")
     return StoreError(f"{where}: {said}: run git fsck, and git status for its state")
 
 
@@ -360,5 +400,3 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""
-
-

@@ -17,10 +17,17 @@ class Node(NamedTuple):
 class Objects(Protocol):
     """What a snapshot asks of the repository."""
 
-    def entry(self, tree: str, path: str) -> Node | None: ...
-    def entries(self, tree: str) -> list[Node]: ...
-    def blob(self, id_: str) -> bytes: ...
-    def count(self, tree: str) -> int: ...
+    def entry(self, tree: str, path: str) -> Node | None:
+        """Return the entry at a path below a tree, None where there is none."""
+
+    def entries(self, tree: str) -> list[Node]:
+        """Return the entries directly in a tree."""
+
+    def blob(self, id_: str) -> bytes:
+        """Return a blob's bytes."""
+
+    def count(self, tree: str) -> int:
+        """Return how many entries a tree has."""
 
 
 class Snapshot:

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 from kg.errors import UnsupportedError
-from kg.store.repository import Repository
+
+if TYPE_CHECKING:
+    from kg.store.repository import Repository
+
+_TEMPORARY = ".kg-tmp"  # always the same, so that whoever heals knows it
 
 
 class Worktree:
@@ -36,35 +41,50 @@ class Worktree:
 
         Returns False, and leaves the file alone, where a person got there first.
         """
-        if self.id_of(path) != old:
-            return False
         full = self._within(path)
         if data is None:
-            self._remove(full)
-            return True
+            return self.id_of(path) == old and self._remove(full)
+        if self.id_of(path) != old:
+            return False
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        # beside the target, so that the rename stays within one file system
-        temporary = f"{full}.{os.getpid()}.kg-tmp"
+        temporary = full + _TEMPORARY  # beside the target: a rename stays in one file system
         try:
             with open(temporary, "wb") as file:
                 file.write(data)
-            os.replace(temporary, full)
-        except BaseException:
-            with contextlib.suppress(OSError):
+            return self._rename(temporary, full, path, old)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
-            raise
+
+    def clean(self, path: str) -> None:
+        """Remove what a killed `put` of this file left beside it."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(self._within(path) + _TEMPORARY)
+
+    def _rename(self, temporary: str, full: str, path: str, old: str) -> bool:
+        if not old:
+            try:
+                os.link(temporary, full)  # unlike a rename, never over a file that came meanwhile
+            except FileExistsError:
+                return False
+            except OSError:  # a file system without hard links
+                pass
+            else:
+                return True
+        if self.id_of(path) != old:
+            return False
+        os.replace(temporary, full)
         return True
 
-    def _remove(self, full: str) -> None:
+    def _remove(self, full: str) -> bool:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(full)
         folder = os.path.dirname(full)
-        while folder != self._folder:
-            try:
+        with contextlib.suppress(OSError):  # not empty, or gone already
+            while folder != self._folder:
                 os.rmdir(folder)
-            except OSError:  # not empty, or gone already
-                return
-            folder = os.path.dirname(folder)
+                folder = os.path.dirname(folder)
+        return True
 
     def _within(self, path: str) -> str:
         at = self._folder
@@ -72,6 +92,7 @@ class Worktree:
             at = f"{at}/{part}"
             if os.path.islink(at):
                 raise UnsupportedError(
-                    f"{at} is a symbolic link, and kg writes through none: replace it by what it names"
+                    f"{at} is a symbolic link, and kg writes through none: "
+                    "replace it by what it names"
                 )
         return at

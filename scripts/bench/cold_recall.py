@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import time
 from typing import NamedTuple
 
 CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RECALL = os.path.join(CHECKOUT, "scripts", "recall.py")
+PYTHON = [sys.executable]
 QUERIES = {
     "one name in part": ("{slug}", 1.5),
     "an id": ("{id}", 1.5),
@@ -49,15 +50,29 @@ def main() -> None:
     parser.add_argument("--site", action="store_true", help="without -S, as a script starts")
     options = parser.parse_args()
     where = options.stores or tempfile.mkdtemp(prefix="kg-bench-")
-    with tempfile.TemporaryDirectory() as compiled:
-        env = {"PATH": os.environ["PATH"], "PYTHONPYCACHEPREFIX": compiled}
-        stores = [_store(where, size, env) for size in sorted(options.sizes)]
+    with tempfile.TemporaryDirectory() as copy:
+        recall = _installed(copy)
+        _python(copy)
+        stores = [_store(where, size, recall) for size in sorted(options.sizes)]
         flags = [] if options.site else ["-S"]
-        _print(_measure(stores, flags, env, options.rounds), stores, flags)
-        _print_bytecode(stores[-1], flags, env, options.rounds)
+        _print(_measure(stores, [*flags, recall], options.rounds), stores, flags)
+        _print_bytecode(stores[-1], [*flags, recall], options.rounds)
 
 
-def _store(where: str, size: int, env: dict[str, str]) -> Store:
+def _python(copy: str) -> None:
+    """Measure with an interpreter whose site-packages are empty, as others' add start-up code."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{copy}/venv"], check=True)
+    PYTHON[0] = f"{copy}/venv/bin/python"
+
+
+def _installed(copy: str) -> str:
+    """Return the script of a copy of the code beside which compiled modules may be kept."""
+    for name in ("kg", "scripts"):
+        shutil.copytree(os.path.join(CHECKOUT, name), os.path.join(copy, name))
+    return os.path.join(copy, "scripts", "recall.py")
+
+
+def _store(where: str, size: int, recall: str) -> Store:
     folder = os.path.join(where, f"s{size}")
     if not os.path.isdir(folder):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "make_store.py")
@@ -67,11 +82,11 @@ def _store(where: str, size: int, env: dict[str, str]) -> Store:
         for name in os.listdir(kg):
             os.unlink(os.path.join(kg, name))
     began = time.perf_counter()
-    _run([RECALL, "-C", folder, "no-such-thing"], env)
+    _run([recall, "-C", folder, "no-such-thing"])
     built = time.perf_counter() - began
     index = sum(os.path.getsize(os.path.join(kg, name)) for name in os.listdir(kg))
     print(f"{size:>7} entities: index built in {built:.1f} s, {index / 1e6:.0f} MB", flush=True)
-    _refresh(folder, size, env)
+    _refresh(folder, size, recall)
     listing = subprocess.run(
         ["git", "-C", folder, "ls-tree", "-r", "--name-only", "HEAD", "entities/object/"],
         capture_output=True, text=True, check=True,
@@ -80,7 +95,7 @@ def _store(where: str, size: int, env: dict[str, str]) -> Store:
     return Store(size, folder, f"object/{name}")
 
 
-def _refresh(folder: str, size: int, env: dict[str, str]) -> None:
+def _refresh(folder: str, size: int, recall: str) -> None:
     """Print what a reader pays that is one commit of one entity behind."""
     gitdir = folder if os.path.exists(f"{folder}/HEAD") else f"{folder}/.git"
     stream = (
@@ -96,31 +111,29 @@ def _refresh(folder: str, size: int, env: dict[str, str]) -> None:
             input=stream.format(at=at, n=len(text), text=text).encode(), check=True,
         )  # fmt: skip
         began = time.perf_counter()
-        _run([RECALL, "-C", folder, f"event/late-{at}"], env)
+        _run(["-S", recall, "-C", folder, f"event/late-{at}"])
         costs.append(time.perf_counter() - began)
     cost = statistics.median(costs) * 1e3
     print(f"{size:>7} entities: one commit behind, whole process {cost:.0f} ms", flush=True)
 
 
-def _measure(
-    stores: list[Store], flags: list[str], env: dict[str, str], rounds: int
-) -> dict[tuple[str, int], float]:
+def _measure(stores: list[Store], recall: list[str], rounds: int) -> dict[tuple[str, int], float]:
     commands = {("bare", 0): ["-c", "pass"], ("bare -S", 0): ["-S", "-c", "pass"]}
     for store in stores:
         for name, (query, _) in QUERIES.items():
             words = query.format(id=store.id, slug=store.id.split("/")[1]).split(" ")
-            commands[name, store.size] = [*flags, RECALL, "-C", store.folder, *words]
-    return _medians(commands, env, rounds)
+            commands[name, store.size] = [*recall, "-C", store.folder, *words]
+    return _medians(commands, rounds)
 
 
 def _medians(
-    commands: dict[tuple[str, int], list[str]], env: dict[str, str], rounds: int
+    commands: dict[tuple[str, int], list[str]], rounds: int, **environ: str
 ) -> dict[tuple[str, int], float]:
     times: dict[tuple[str, int], list[float]] = {key: [] for key in commands}
     for _ in range(rounds + 1):
         for key, command in commands.items():
             began = time.perf_counter()
-            _run(command, env)
+            _run(command, **environ)
             times[key].append(time.perf_counter() - began)
     return {key: statistics.median(found[1:]) * 1e3 for key, found in times.items()}
 
@@ -137,22 +150,21 @@ def _print(medians: dict[tuple[str, int], float], stores: list[Store], flags: li
         print(f"{name:<24}{cells}{bar:>8.1f}x{row[-1] / row[0]:>12.2f}x")
 
 
-def _print_bytecode(store: Store, flags: list[str], env: dict[str, str], rounds: int) -> None:
+def _print_bytecode(store: Store, recall: list[str], rounds: int) -> None:
     """Print what it costs where compiled modules cannot be kept."""
-    words = [*flags, RECALL, "-C", store.folder, store.id]
-    kept = _medians({("kept", 0): words, ("bare", 0): ["-c", "pass"]}, env, rounds)
-    unkept = {**env, "PYTHONPYCACHEPREFIX": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
-    bare = _medians({("without", 0): words, ("bare", 0): ["-c", "pass"]}, unkept, rounds)
-    print(
-        f"\nan id at {store.size:,}, .pyc kept {kept['kept', 0]:.1f} ms "
-        f"({kept['kept', 0] / kept['bare', 0]:.2f}x), "
-        f"not kept {bare['without', 0]:.1f} ms ({bare['without', 0] / bare['bare', 0]:.2f}x)"
-    )
+    words = {("id", 0): [*recall, "-C", store.folder, store.id], ("bare", 0): ["-c", "pass"]}
+    for folder, _, names in os.walk(os.path.dirname(os.path.dirname(recall[-1]))):
+        for name in names:
+            if name.endswith(".pyc"):
+                os.unlink(os.path.join(folder, name))
+    found = _medians(words, rounds, PYTHONDONTWRITEBYTECODE="1")
+    times = found["id", 0] / found["bare", 0]
+    print(f"\nan id at {store.size:,} without .pyc files: {found['id', 0]:.1f} ms ({times:.2f}x)")
 
 
-def _run(arguments: list[str], env: dict[str, str]) -> None:
+def _run(arguments: list[str], **environ: str) -> None:
     subprocess.run(
-        [sys.executable, *arguments], env=env, check=False,
+        [*PYTHON, *arguments], env={"PATH": os.environ["PATH"], **environ}, check=False,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 

@@ -35,13 +35,13 @@ AREAS = """
     lexer compiler linter formatter editor plugin theme locale currency tax refund dispute
     fraud risk score model train dataset vector graph edge node geo map address shipping order
     stock warehouse supplier contract consent privacy cookie
-""".split()
+""".split()  # noqa: SIM905
 PARTS = """
     api service client server store repository handler controller adapter factory builder
     reader writer loader cursor buffer pool batch job task runner monitor daemon agent cli sdk
     core common utils types errors events hooks views routes middleware serializer validator
     mapper resolver policy rules engine registry manifest bundle widget panel form table chart
-""".split()
+""".split()  # noqa: SIM905
 SUFFIX = ["py", "ts", "go", "rs", "java", "rb", "sql", "yaml", "toml", "md"]
 STATUS = ("stable", "in migration", "deprecated", "experimental", "frozen until the next release")
 NOTES = ("the connection pool is sized by the {a} {b}", "retries double the load on the {a} {b}",
