@@ -1,24 +1,52 @@
-"""Running the git program: never with the caller's git environment, never with a hook or pager.
+"""How the git program is called: never with the caller's configuration, environment or hooks.
 
-The one place that spawns git for the write path and the audit. (Recall spawns it by itself,
-without `subprocess`, which costs more than the whole answer.)
+The options and variables are those of git(1): nothing of the user's or the machine's
+configuration, no replace refs, no locks for the sake of reading, no network, no questions,
+and an explicit git directory. On the hot path of recall, so `subprocess` waits for `git`.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Sequence
 
 from kg.errors import StoreError
 
-_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def scrubbed(environ: dict[str, str] | None = None) -> dict[str, str]:
-    """Return an environment in which git reads nothing from the caller's GIT_* variables."""
-    kept = {k: v for k, v in (environ or dict(os.environ)).items() if not k.startswith("GIT_")}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+def command(gitdir: str, top: str = "") -> list[str]:
+    """Return how git is called on exactly this repository; `top` is its working tree."""
+    return [
+        "git",
+        f"--git-dir={gitdir}",
+        *([f"--work-tree={top}"] if top else []),
+        "--no-pager",
+        "--no-replace-objects",
+        "--literal-pathspecs",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        f"core.hooksPath={os.devnull}",
+        "-c",
+        "gc.auto=0",
+    ]
+
+
+def environ() -> dict[str, str]:
+    """Return the child's whole environment: of the caller's, only where programs are."""
+    return {
+        "PATH": os.pathsep.join(os.get_exec_path()),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",  # git 2.44; the next line does the same for older ones
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
 
 
 def git(
@@ -29,21 +57,21 @@ def git(
     data: bytes = b"",
     index: str = "",
 ) -> bytes:
-    """Return what `git ARGS` prints, run on this git directory.
+    """Return what `git ARGS` prints, run on this git directory; pathspecs are literal.
 
     `top` is the working tree where one is needed, `index` another index file.
 
     Raises:
         StoreError: git is missing or says no; the message carries its last line.
     """
-    where = [f"--git-dir={gitdir}"] + ([f"--work-tree={top}"] if top else [])
-    env = scrubbed() | ({"GIT_INDEX_FILE": index} if index else {})
+    import subprocess
+
     try:
         done = subprocess.run(
-            ["git", *_SAFE, *where, *args],
+            [*command(gitdir, top), *args],
             input=data,
             capture_output=True,
-            env=env,
+            env=environ() | ({"GIT_INDEX_FILE": index} if index else {}),
             cwd=top or gitdir,
             check=False,
         )

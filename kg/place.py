@@ -70,7 +70,8 @@ def find(start: str | None, environ: Mapping[str, str], cwd: str) -> Place:
         here = at(named, "KG_STORE")
         if here is None:
             raise NotARepositoryError(
-                f"KG_STORE names {named}, where there is no store: correct it, or run: kg init {named}"
+                f"KG_STORE names {named}, where there is no store: correct it, "
+                f"or make one with: kg init {named}"
             )
         return here
     return _below_or_above(cwd, "the nearest above the current folder")
@@ -99,7 +100,7 @@ def is_gitdir(folder: str) -> bool:
     )
 
 
-def head(gitdir: str) -> str | None:
+def head(gitdir: str) -> str | None:  # noqa: PLR0911 - one way out for each kind of HEAD
     """Return the commit id HEAD names, "" when unborn, None when git itself must be asked."""
     common = commondir_of(gitdir)
     value = _read(gitdir + "/HEAD")
@@ -128,7 +129,7 @@ def head(gitdir: str) -> str | None:
 
 
 def _below_or_above(start: str, why: str) -> Place:
-    """Look in `start`, then upward; a linked worktree's main worktree comes before what lies above."""
+    """Look in `start`, then upward; a main worktree's store comes before what lies above it."""
     start = os.path.realpath(start)
     if not os.path.isdir(start):
         raise NotARepositoryError(f"{start} is not a folder: name an existing one")

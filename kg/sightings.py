@@ -45,9 +45,11 @@ def see_fact(entity: Entity, fact: Fact, by: str) -> tuple[Entity, Outcome]:
     )
     origin, again = _absorb(old, ours, fact, sighting)
     again = [replace(s, v=origin.v) for s in again]  # the spelling of the first stands
-    facts = (*(f for f in entity.facts if f is not old), origin)
-    seen = replace(entity, facts=facts, seen_again=(*others, *again)).seen(fact.seen_run)
-    return seen, _outcome(old, origin, ours, again)
+    outcome = _outcome(old, origin, ours, again)
+    if outcome != "known":  # the same value then, whatever its order
+        facts = (*(f for f in entity.facts if f is not old), origin)
+        entity = replace(entity, facts=facts, seen_again=(*others, *again))
+    return entity.seen(fact.seen_run), outcome
 
 
 def see_edge(
@@ -62,9 +64,11 @@ def see_edge(
     others = [s for s in edge.seen_again if s.since != claim.since]
     sighting = Sighting(by=by, run=claim.seen_run, src=claim.src, since=claim.since)
     origin, again = _absorb(old, ours, claim, sighting)
-    claims = (*(c for c in edge.claims if c is not old), origin)
-    seen = replace(edge, claims=claims, seen_again=(*others, *again))
-    return seen, _outcome(old, origin, ours, again)
+    outcome = _outcome(old, origin, ours, again)
+    if outcome != "known":
+        claims = (*(c for c in edge.claims if c is not old), origin)
+        edge = replace(edge, claims=claims, seen_again=(*others, *again))
+    return edge, outcome
 
 
 def retract_fact(entity: Entity, fact: Fact, because: str, run: str) -> Entity:

@@ -6,9 +6,10 @@ text that is not ASCII.
 
 from __future__ import annotations
 
-# What a terminal or a line splitter acts upon: C0 and C1 controls, DEL, the line and
-# paragraph separators, the bidirectional controls (CVE-2021-42574), the zero-width
-# characters that hide in names (not the joiners, which scripts and emoji need), and the BOM. Tab and line feed are the caller's business.
+# What a terminal or a line splitter acts upon: C0 and C1 controls, DEL, the line and paragraph
+# separators, the bidirectional controls (CVE-2021-42574), the zero-width characters that hide
+# in names (not the joiners, which scripts and emoji need), and the BOM. Tab and line feed are
+# the caller's business.
 _HIDDEN = {
     *range(0x20),
     *range(0x7F, 0xA0),

@@ -19,6 +19,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
 KG = Path(sys.executable).parent / "kg"
+WHAT = "Memory for coding agents that is nothing but files in git."
 
 
 def main() -> None:
@@ -138,13 +139,13 @@ def readme() -> dict[str, Any]:
         "run": "r1796000100", "agent": "reader", "text": text, "entities": things,
         "facts": [
             {"entity": "kg", "k": "license", "v": "Apache-2.0", "quote": 'license = "Apache-2.0"'},
-            {"entity": "kg", "k": "description", "v": "Memory for coding agents that is nothing but files in git.",
-             "quote": "Memory for coding agents that is nothing but files in git."},
+            {"entity": "kg", "k": "description", "v": WHAT, "quote": WHAT},
             {"entity": "kg", "k": "language", "v": "Python", "quote": 'requires-python = ">=3.11"'},
         ],
         "edges": [
-            {"subject": "kg", "predicate": "depends-on", "object": p, "quote": _dependency(project, p)}
-            for p in packages
+            {"subject": "kg", "predicate": "depends-on", "object": package,
+             "quote": _dependency(project, package)}
+            for package in packages
         ],
     }  # fmt: skip
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stores import git
 
+from kg.audit.fsck import fsck
 from kg.format import (
     dump_edge,
     dump_entity,
@@ -20,6 +21,10 @@ from kg.format import (
     parse_settings,
     parse_trace,
 )
+from kg.graph import Graph
+
+if TYPE_CHECKING:
+    from kg.graph.recorded import Recorded
 
 
 def check_store(top: str, prefix: str = "") -> None:
@@ -56,6 +61,7 @@ def check_store(top: str, prefix: str = "") -> None:
         if name.startswith("edges/"):
             assert {parse_edge(data, name).subject, parse_edge(data, name).object} <= ids, name
     git(folder, "fsck", "--strict", "--no-progress")
+    assert [f for f in fsck(Graph(str(folder))) if f.level == "fault"] == []
 
 
 def sources(text: str) -> list[tuple[str, int, int]]:
@@ -70,3 +76,16 @@ def one_line_error(error: Any) -> None:  # noqa: ANN401
     assert str(error)
     assert "\n" not in str(error)
     assert str(error).isprintable()
+
+
+def remembered(graph: Graph, raw: dict[str, Any]) -> Recorded:
+    """Remember one observation, check the store, and return what became of it."""
+    answer = graph.remember([raw])
+    check_store(graph.place.top, graph.place.prefix)
+    assert len(answer.recorded) == 1
+    return answer.recorded[0]
+
+
+def head(graph: Graph) -> str:
+    """Return HEAD's commit."""
+    return git(Path(graph.place.top), "rev-parse", "HEAD").strip()

@@ -35,7 +35,7 @@ def git(where: Path, *args: str, check: bool = True, **more: Any) -> str:  # noq
         ["git", *args], cwd=where, env=env, capture_output=True, text=True, check=False, **more
     )
     assert not check or done.returncode == 0, f"git {args}: {done.stderr}"
-    return done.stdout
+    return str(done.stdout)
 
 
 def observed(

@@ -106,7 +106,9 @@ def test_recall_and_writes_go_on_after_adoption(tmp_path: Path) -> None:
     answer = recall(tmp_path / "memory", "payments-api")
     for part in ("owner = org/acme-corp", "owned-by -> org/acme-corp", "tried: Raising the pool"):
         assert part in answer
-    done = graph.remember([observed("payments-api runs on 3.12\n", ("payments-api", "version", "3.12"))])
+    done = graph.remember(
+        [observed("payments-api runs on 3.12\n", ("payments-api", "version", "3.12"))]
+    )
     assert done.recorded[0].mentions[0].id == "object/payments-api"
     check_store(str(tmp_path / "memory"))
 
@@ -179,9 +181,9 @@ def test_every_unreadable_file_is_named_and_nothing_is_written(tmp_path: Path) -
 
 def test_secrets_refuse_the_adoption(tmp_path: Path) -> None:
     """What a machine wrote into raw/ is scanned before it is committed for good."""
-    secret = "password = 'xK9#mQ2$vL5nR8wZ'\n"
-    with pytest.raises(SecretError, match="raw/r1-a.txt line 1") as refused:
-        adopted(tmp_path / "memory", ARTICLE | {"raw/r1-a.txt": secret})
+    line = "password = 'xK9#mQ2$vL5nR8wZ'\n"
+    with pytest.raises(SecretError, match=r"raw/r1-a\.txt line 1") as refused:
+        adopted(tmp_path / "memory", ARTICLE | {"raw/r1-a.txt": line})
     assert "xK9" not in str(refused.value)
 
 
@@ -261,7 +263,10 @@ def test_sources_that_name_no_line_become_lines_of_the_old_file(tmp_path: Path) 
     [
         ({"src": "raw/r1785343267-scoper.txt#L4"}, None),
         ({"from": "payments-api", "to": "Acme Corp", "type": "owned_by"}, "inferred"),
-        ({"subject": "object/payments-api", "predicate": "owned-by", "object": "org/acme-corp"}, "inferred"),  # fmt: skip  # noqa: E501
+        (
+            {"subject": "object/payments-api", "predicate": "owned-by", "object": "org/acme-corp"},
+            "inferred",
+        ),
         ({}, "inferred"),
     ],
 )
@@ -282,9 +287,10 @@ def test_an_edge_that_no_line_speaks_of_cites_itself(tmp_path: Path) -> None:
     path = tmp_path / "memory/edges/object/a--works-on--object--payments-api.json"
     claim = json.loads(path.read_bytes())["claims"][0]
     assert claim["basis"] == "imported"
-    assert "a--works-on--payments-api.json" in (
-        tmp_path / "memory" / claim["src"].partition("#")[0]
-    ).read_text()
+    assert (
+        "a--works-on--payments-api.json"
+        in (tmp_path / "memory" / claim["src"].partition("#")[0]).read_text()
+    )
     assert "works-on" in graph.ontology.predicates
 
 
@@ -337,7 +343,7 @@ done
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="the article's script needs jq")
 def test_the_articles_script_reads_a_store_of_ours(tmp_path: Path) -> None:
-    """Files are the truth: a loop with jq over entities/ answers by name and alias, no kg needed."""
+    """Files are the truth: a loop with jq over entities/ answers by name and alias."""
     graph = store(tmp_path / "memory")
     said = observed("payments-api, or PayAPI, is v2\n", ("payments-api", "version", "v2"))
     said["entities"][0]["aliases"] = [{"name": "PayAPI", "quote": "PayAPI"}]

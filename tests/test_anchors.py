@@ -16,7 +16,7 @@ TEXT = Text(
     "is platform-team.\n"
     "\n"
     "Acme Corp\n"
-    "The café’s ﬁle is naïve.\n"
+    "The café’s ﬁle is naïve.\n"  # noqa: RUF001
     "支付服务由平台团队负责。\n"
     "bsd-socket runs on 8080\n"
 )
@@ -31,7 +31,7 @@ TEXT = Text(
         ("  owned   by ", (1, 1)),
         ("Acme Corp", (4, 4)),
         ("platform-team. Acme Corp", (2, 4)),
-        ("cafe\u0301’s file", (5, 5)),
+        ("cafe\u0301’s file", (5, 5)),  # noqa: RUF001
         ("平台团队", (6, 6)),
         ("负责。", (6, 6)),
         ("8080", (7, 7)),
@@ -45,7 +45,8 @@ def test_a_quote_finds_its_lines(quote: str, lines: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(
     "quote",
-    ["", "  ", "owned by ACME", "wned by", "owned b", "latform-tea", "owned Corp", "acme corp", "80",
+    ["", "  ", "owned by ACME", "wned by", "owned b", "latform-tea", "owned Corp", "acme corp",
+    "80",
      "平台队", "na", "naïv", "\x00", "\ud800"],
 )  # fmt: skip
 def test_other_words_are_refused(quote: str) -> None:

@@ -12,10 +12,7 @@ import pytest
 from commands import Kg
 from stores import acme, git, in_tree, observed, store
 
-import kg.cli.care
-import kg.cli.read
-import kg.cli.write  # noqa: F401 - they register their commands
-from kg.cli.app import cli
+from kg.cli.app import commands
 from kg.graph import Graph
 
 API = "object/payments-api"
@@ -98,7 +95,9 @@ def test_each_verb_writes_one_traced_commit(kg: Kg, graph: Graph) -> None:
         "ontology": ("ontology", "add-key", "sla", "--definition", "the availability promised"),
     }.items():
         kg.ok(*args)
-        shown = git(Path(graph.place.folder), "log", "-1", "--format=%an %(trailers:key=Op,valueonly)")
+        shown = git(
+            Path(graph.place.folder), "log", "-1", "--format=%an %(trailers:key=Op,valueonly)"
+        )
         assert shown.split() == ["test-person", op]
     assert kg("fsck").code == 0
     assert graph.entity(API).aliases == ("payments-api",)
@@ -147,7 +146,9 @@ def test_a_secret_in_a_name_or_value_is_refused(kg: Kg, graph: Graph) -> None:
     del graph
 
 
-def test_the_store_is_found_as_documented(kg: Kg, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_is_found_as_documented(
+    kg: Kg, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """-C, then KG_STORE, then the nearest above; status says which and why."""
     folder = Path(graph.place.folder)
     (folder.parent / "deep/er").mkdir(parents=True)
@@ -206,7 +207,9 @@ def test_a_store_of_a_newer_format_is_read_and_never_written(kg: Kg, graph: Grap
     """A greater kg_format stops every write and no reading."""
     folder = Path(graph.place.folder)
     text = (folder / "store.json").read_text(encoding="utf-8")
-    (folder / "store.json").write_text(text.replace('"kg_format": 1', '"kg_format": 2'), encoding="utf-8")
+    (folder / "store.json").write_text(
+        text.replace('"kg_format": 1', '"kg_format": 2'), encoding="utf-8"
+    )
     git(folder, "commit", "-qam", "upgrade")
     assert kg("capture", __file__).code == 3
     for args in (("show", API), ("why", API), ("ls",), ("log",), ("status",)):
@@ -215,7 +218,9 @@ def test_a_store_of_a_newer_format_is_read_and_never_written(kg: Kg, graph: Grap
     assert git(folder, "status", "--porcelain") == ""
 
 
-def test_an_in_tree_store_touches_its_folder_only(kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_in_tree_store_touches_its_folder_only(
+    kg: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a code repository, memory commits hold nothing but memory/."""
     graph = in_tree(tmp_path / "code")
     monkeypatch.chdir(tmp_path / "code")
@@ -259,7 +264,7 @@ def test_a_damaged_file_does_not_hide_the_rest(kg: Kg, graph: Graph) -> None:
     assert any("acme-corp.json" in f["path"] for f in ran.json("fsck")["findings"])
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+@pytest.mark.parametrize("name", sorted(commands()))
 def test_every_command_has_help_with_an_example(name: str, kg: Kg) -> None:
     """Each command's help says in a line what it does and shows a command to type."""
     out = kg.ok(name, "--help")
@@ -269,7 +274,12 @@ def test_every_command_has_help_with_an_example(name: str, kg: Kg) -> None:
 
 def test_ids_complete_in_the_shell(graph: Graph) -> None:
     """The shell is offered the ids that begin with what was typed."""
-    env = {**os.environ, "_KG_COMPLETE": "bash_complete", "COMP_WORDS": "kg show object/p", "COMP_CWORD": "2"}
+    env = {
+        **os.environ,
+        "_KG_COMPLETE": "bash_complete",
+        "COMP_WORDS": "kg show object/p",
+        "COMP_CWORD": "2",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "kg"], env=env, capture_output=True, text=True, check=False
     )
@@ -280,9 +290,11 @@ def test_ids_complete_in_the_shell(graph: Graph) -> None:
 def test_a_closed_pipe_is_no_error(graph: Graph) -> None:
     """`kg log | head -1` ends quietly."""
     done = subprocess.run(
-        f"{sys.executable} -m kg ontology | head -1",
-        shell=True, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["sh", "-c", f"{sys.executable} -m kg ontology | head -1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == "Types\n"
     assert "Traceback" not in done.stderr
     del graph

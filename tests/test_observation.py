@@ -9,8 +9,8 @@ import pytest
 from checks import one_line_error
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import any_text, garbage, names, texts, times
 from stores import acme
+from strategies import any_text, garbage, names, texts, times
 
 from kg.errors import KgError, MissingSourceError, RefusedError
 from kg.format.schema import problems
@@ -78,8 +78,10 @@ def test_nothing_is_said_without_a_source(raw: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        edited("more", to=1), edited("run", to="x"), edited("run", to=None), edited("agent", to="A B"),
-        edited("at", to="yesterday"), edited("at", to=5), edited("text", to=None), edited("text", to=[]),
+        edited("more", to=1), edited("run", to="x"), edited("run", to=None), edited("agent",
+        to="A B"),
+        edited("at", to="yesterday"), edited("at", to=5), edited("text", to=None), edited("text",
+        to=[]),
         edited("text", to="a\0b"), edited("text", to="\ud800"), edited("entities", to={}),
         edited("entities", 0, to="x"), edited("entities", 0, "name", drop=True),
         edited("entities", 1, "ref", to="api"), edited("entities", 0, "ref", to=5),
@@ -107,7 +109,9 @@ def test_what_breaks_the_contract_is_refused(raw: dict[str, Any]) -> None:
     one_line_error(refused.value)
 
 
-@pytest.mark.parametrize("lines", [0, -1, True, [2, 1], [1], [1, 2, 3], ["1", "2"], "1", None, [True, 2]])
+@pytest.mark.parametrize(
+    "lines", [0, -1, True, [2, 1], [1], [1, 2, 3], ["1", "2"], "1", None, [True, 2]]
+)
 def test_lines_are_counted_from_one(lines: Any) -> None:  # noqa: ANN401
     """A line number or two of them in order, nothing else."""
     raw = edited("facts", 0, "quote", drop=True)
@@ -164,7 +168,9 @@ def test_a_conversation_is_one_line_a_turn(topic: str, messages: list[dict[str, 
     assert lines[0] == f"# conversation 2026-07-08T09:00:00Z {' '.join(topic.split())}"
     assert len(lines) == len(messages) + 2
     for line, turn in zip(lines[1:], messages, strict=False):
-        assert line.endswith(f"{' '.join(turn['role'].split())}: {' '.join(turn['content'].split())}")
+        assert line.endswith(
+            f"{' '.join(turn['role'].split())}: {' '.join(turn['content'].split())}"
+        )
         assert not turn.get("at") or line.startswith(f"[{turn['at']}] ")
 
 
@@ -183,7 +189,8 @@ def test_a_conversation_stands_instead_of_text() -> None:
     ("given_", "written"),
     [
         ("2026-11-30", "2026-11-30"), ("2026-11-30T09:00:00Z", "2026-11-30T09:00:00Z"),
-        ("2026-11-30T10:00:00+01:00", "2026-11-30T09:00:00Z"), ("2026-11-30 09:00", "2026-11-30T09:00:00Z"),
+        ("2026-11-30T10:00:00+01:00", "2026-11-30T09:00:00Z"), ("2026-11-30 09:00",
+        "2026-11-30T09:00:00Z"),
         ("2026-11-30T09:00:00.5Z", "2026-11-30T09:00:00Z"),
     ],
 )  # fmt: skip
@@ -192,7 +199,9 @@ def test_times_are_written_in_utc(given_: str, written: str) -> None:
     assert when(given_) == written
 
 
-@given(st.one_of(any_text, st.sampled_from(["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"])))
+@given(
+    st.one_of(any_text, st.sampled_from(["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"]))
+)
 def test_any_time_is_written_or_refused(text: str) -> None:
     """Whatever stands where a time is due, the answer is a time or one line."""
     try:

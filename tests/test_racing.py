@@ -71,7 +71,9 @@ def test_racing_writers_and_a_committing_person(tmp_path: Path, writers: int, co
     graph = in_tree(tmp_path / "code")
     acknowledged = race(tmp_path / "code/memory", tmp_path / "code", writers, count)
     assert notes(graph) == set(acknowledged)
-    assert git(tmp_path / "code", "log", "--format=%h", "--grep=^by a person$", "--", "memory") == ""
+    assert (
+        git(tmp_path / "code", "log", "--format=%h", "--grep=^by a person$", "--", "memory") == ""
+    )
     assert git(tmp_path / "code", "log", "--format=%h", "--grep=^by a person$") != ""
     check_sound(graph)
 

@@ -45,7 +45,7 @@ def test_a_slug_does_not_depend_on_the_unicode_form(name: str) -> None:
     [
         ("Acme Corp", "acme-corp"), ("payments-api", "payments-api"), ("Größe", "grosse"),
         ("src/app.py", "src-app.py"), ("a -- b", "a-b"), ("snake_case", "snake_case"),
-        ("v1.2.3", "v1.2.3"), ("..hidden..", "hidden"), ("Ａcme", "acme"), ("A&B", "a-b"),
+        ("v1.2.3", "v1.2.3"), ("..hidden..", "hidden"), ("Ａcme", "acme"), ("A&B", "a-b"),  # noqa: RUF001
         ("北京", "beijing"), ("İstanbul", "istanbul"),
     ],
 )  # fmt: skip
@@ -80,9 +80,7 @@ def test_two_things_of_one_slug_get_two_ids(name: str, type_: str, src: str) -> 
 def thing(id_: str, name: str, *facts: tuple[str, str]) -> Entity:
     """Return an entity with these facts."""
     made = tuple(Fact(k=k, v=v, src=SRC, seen_run="r1") for k, v in facts)
-    return Entity(
-        id=id_, type="Person", name=name, facts=made, first_run="r1", last_seen_run="r1"
-    )
+    return Entity(id=id_, type="Person", name=name, facts=made, first_run="r1", last_seen_run="r1")
 
 
 ADA = thing("person/ada", "Ada", ("email", "Ada@x.example"))
@@ -127,7 +125,9 @@ def test_a_decision_does_not_depend_on_the_order_of_candidates(
     """Candidates are a set: listing them differently decides nothing differently."""
     for told in ({}, MINE):
         made = decide("Ada", candidates, told, policy, shipped())
-        assert made == decide("Ada", sorted(candidates, key=lambda e: e.id), told, policy, shipped())
+        assert made == decide(
+            "Ada", sorted(candidates, key=lambda e: e.id), told, policy, shipped()
+        )
 
 
 def test_a_match_says_whether_it_was_the_name() -> None:

@@ -45,7 +45,7 @@ def drafts(graph: Graph) -> list[Drafted]:
     place = graph.place
     if place.bare or not place.gitdir:
         return []
-    args = ("--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames",
+    args = ("status", "--porcelain=v1", "-z", "--no-renames",
             "--untracked-files=all", "--", place.prefix or ".")  # fmt: skip
     prefix = f"{place.prefix}/" if place.prefix else ""
     found = []

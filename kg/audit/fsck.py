@@ -212,7 +212,9 @@ class _Checker:
 
 def _notes(graph: Graph, checker: _Checker) -> Iterator[Finding]:
     if checker.settings.version > VERSION:
-        yield _note(SETTINGS, f"is of format {checker.settings.version}", "upgrade kg to write here")
+        yield _note(
+            SETTINGS, f"is of format {checker.settings.version}", "upgrade kg to write here"
+        )
     for path, entity in checker.entities.values():
         for key in entity.contested:
             yield _note(path, f"{key} is contested", f"kg why {entity.id} {key}")

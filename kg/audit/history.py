@@ -33,8 +33,10 @@ _NONE = "0" * 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing a commit did. `what` is new, seen again, retracted, met, renamed, tried, captured,
-    changed or unreadable; `k` and `v` are empty where it is about more than one fact.
+    """One thing a commit did; `k` and `v` are empty where it is about more than one fact.
+
+    `what` is new, seen again, retracted, removed, met, renamed, tried, judged, captured,
+    changed or unreadable.
     """
 
     what: str
@@ -88,7 +90,7 @@ def entries(graph: Graph, paths: Sequence[str] = (), limit: int = 0) -> Iterator
     place = graph.place
     prefix = f"{place.prefix}/" if place.prefix else ""
     wanted = [prefix + path for path in paths] or ([place.prefix] if prefix else [])
-    args = ["--literal-pathspecs", "log", "-z", "--raw", "--no-renames", "--no-abbrev"]
+    args = ["log", "-z", "--raw", "--no-renames", "--no-abbrev"]
     args += [f"--format={_FORMAT}", *([f"-n{limit}"] if limit else [])]
     data = git(place.gitdir, [*args, "HEAD", "--", *wanted]).decode("utf-8", "replace")
     for block in data.split("\x01")[1:]:
@@ -152,8 +154,7 @@ def _holds(graph: Graph, change: Change, holds: Any) -> bool:  # noqa: ANN401
 def _entry(block: str, prefix: str) -> Entry:
     commit, author, at, message, *rest = block.split("\x00")
     changes, meta = [], ""
-    for field in rest:
-        field = field.lstrip("\n")
+    for field in (part.lstrip("\n") for part in rest):
         if field.startswith(":"):
             meta = field
         elif meta and field.startswith(prefix):
@@ -198,8 +199,7 @@ def _events(graph: Graph, change: Change) -> list[Event]:
 
 def _entity_events(old: Entity | None, new: Entity | None) -> list[Event]:
     if new is None:
-        assert old is not None  # a change has one side at least
-        return [Event(what="removed", id=old.id)]
+        return [Event(what="removed", id=old.id)] if old is not None else []
     found = [Event(what="met", id=new.id, v=new.name)] if old is None else []
     if old is not None and old.name != new.name:
         found.append(Event(what="renamed", id=new.id, k="name", v=new.name))
@@ -226,10 +226,8 @@ def _said(what: str, id_: str, fact: Fact) -> Event:
 
 
 def _edge_events(old: Edge | None, new: Edge | None) -> list[Event]:
-    edge = new or old
-    assert edge is not None  # a change has one side at least
     if new is None:
-        return [_on("retracted", edge, edge.claims[0].src if edge.claims else "")]
+        return [_on("retracted", old, old.claims[0].src if old.claims else "")] if old else []
     before = {c.since for c in old.claims} if old else set()
     found = [_on("new", new, c.src) for c in new.claims if c.since not in before]
     known = set(old.seen_again) if old else set()

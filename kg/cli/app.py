@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -86,7 +86,8 @@ class Session:
         unknown = unknown_variables()
         if unknown:
             raise RefusedError(
-                f"{unknown[0]} is not a variable kg knows: unset it, or use one of {', '.join(KNOWN)}"
+                f"{unknown[0]} is not a variable kg knows: unset it, "
+                f"or use one of {', '.join(KNOWN)}"
             )
         graph = self.graph()
         if os.environ.get("GIT_INDEX_FILE"):
@@ -131,12 +132,18 @@ def cli(ctx: click.Context, directory: str | None) -> None:
     ctx.obj = Session(directory)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 done, 1 nothing or faults, 2 usage, 3 refused or failed."""
+def commands() -> list[str]:
+    """Return the names of all commands, each registered."""
     import kg.cli.care
     import kg.cli.read
-    import kg.cli.write  # noqa: F401 - they register their commands
+    import kg.cli.write  # noqa: F401 - importing registers
 
+    return list(cli.commands)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command and exit: 0 done, 1 nothing or faults, 2 usage, 3 refused or failed."""
+    commands()
     try:
         code = cli.main(
             args=None if argv is None else list(argv), prog_name="kg", standalone_mode=False
@@ -172,14 +179,6 @@ def _one(message: str, ctx: click.Context | None) -> str:
     where = ctx.command_path if ctx is not None else "kg"
     text = message.rstrip(".")
     return text if "--help" in text or text.endswith("?") else f"{text}: see {where} --help"
-
-
-def command(
-    group: Any, name: str, **settings: Any
-) -> Callable[[Callable[..., Any]], click.Command]:  # noqa: ANN401
-    """Register a command whose help ends in an example, from its docstring."""
-    made: Callable[[Callable[..., Any]], click.Command] = group.command(name, **settings)
-    return made
 
 
 as_json = click.option(

@@ -143,7 +143,7 @@ def add_predicate(session: Session, /, name: str, **given: Any) -> None:  # noqa
     """Declare a predicate that edges may have.
 
     \b
-    kg ontology add-predicate blocks --definition "the object cannot go on before the subject" --many
+    kg ontology add-predicate blocks --definition "the object waits for the subject" --many
     """
     _add_term(session, "predicates", name, given)
 
@@ -163,7 +163,7 @@ def add_type(session: Session, /, name: str, json_: bool, **given: Any) -> None:
 
     \b
     kg ontology add-type Concept --prefix concept --definition "an idea that code embodies" \\
-       --confused-with Object --confused-with Event --because "it is neither built nor does it happen"
+       --confused-with Object --confused-with Event --because "it is not built, nor happens"
     """
     from kg.ontology import Type, check_new_type
 

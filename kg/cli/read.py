@@ -123,7 +123,7 @@ def log(session: Session, id_: str, limit: int, json_: bool) -> None:
     kg log
     kg log object/payments-api -n 5
     """
-    from kg.audit.history import entries, entity_paths, events
+    from kg.audit.history import entity_paths, entries, events
 
     graph = session.graph()
     paths: list[str] = []

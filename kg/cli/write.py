@@ -183,7 +183,7 @@ def add_tried(
     """Add a trace: what was tried, how it ended and why.
 
     \b
-    kg add tried "raising the pool size" --about object/payments-api --because "the database caps it"
+    kg add tried "a larger pool" --about object/payments-api --because "the database caps it"
     """
     text = f"tried {what}: {outcome} because {because}" + (f"\n{error}" if error else "")
     trace = {

@@ -80,6 +80,7 @@ def stated(part: str, said: dict[str, Any], because: str | None, src: str | None
 
 
 def whole(text: str) -> list[int]:
+    """Return the anchor of all of a text: its first and last line."""
     return [1, text.rstrip("\n").count("\n") + 1]
 
 

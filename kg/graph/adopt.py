@@ -225,7 +225,7 @@ class _Adoption:
         if not id_:
             slug, whole = slug_of(text.rpartition("/")[2] if is_id(text) else text)
             named = {*self._named.get(slug, ()), *self._named.get(fold(text), ())}
-            of = {i: self._entities[i].type for i in sorted(named)}
+            of: dict[str, str] = {i: self._entities[i].type for i in sorted(named)}
             fits = [i for wanted in types for i in of if of[i] == wanted]
             fits = fits or (list(of) if loose or not types else [])
             if fits:

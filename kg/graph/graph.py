@@ -12,10 +12,13 @@ from typing import Any
 from kg import place as places
 from kg import secrets
 from kg.errors import (
+    DirtyError,
+    FormatVersionError,
     KgError,
     NotARepositoryError,
     PassingError,
     RefusedError,
+    StoreError,
     UnsupportedError,
 )
 from kg.format import Settings, parse_settings
@@ -166,7 +169,8 @@ class Graph:
         """Write what the outbox kept; what can never be written is set aside, not lost.
 
         Raises:
-            PassingError: the reason has not passed yet.
+            StoreError: the reason has not passed yet, or there is another. (A hand edit stays in the way of what
+                touches that path, and of nothing else.)
         """
         answers = []
         for name in self.outbox.names():
@@ -177,8 +181,10 @@ class Graph:
                 kept = json.loads(data)
                 said = [parse_observation(o, run="", agent="", at=0) for o in kept["observations"]]
                 answers.append(self._record(said, kept["op"]))
-            except PassingError:
-                raise
+            except DirtyError:
+                continue  # in the way of this one alone
+            except (StoreError, FormatVersionError):
+                raise  # not this one's fault
             except (KgError, ValueError, KeyError) as error:
                 self.outbox.set_aside(name, str(error))
             else:

@@ -382,7 +382,8 @@ class Recording:
         return Source(anchor.within, *found)
 
     def _raw_text(self, path: str) -> Text | None:
-        data = self._draft.file(path) if path.startswith("raw/") and ".." not in path else None
+        inside = path.startswith("raw/") and ".." not in path.split("/")
+        data = self._draft.file(path) if inside else None
         return None if data is None else Text(data.decode("utf-8", "replace"))
 
     def _stands_in(self, source: Source, anchor: Anchor, words: Iterable[str]) -> bool:

@@ -14,8 +14,8 @@ import threading
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from kg.errors import StoreError
+from kg.gitprogram import command, environ
 from kg.recall.parse import MAX_FILE
-from kg.recall.spawn import command, environ
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -183,7 +183,7 @@ class Git:
                 stderr=subprocess.PIPE
                 if args[0] != "cat-file" or args[1] == "-t"
                 else subprocess.DEVNULL,
-                env=environ(os.pathsep.join(os.get_exec_path())),
+                env=environ(),
             )
         except OSError as error:
             raise GitMissingError(f"cannot start git ({error.strerror}): install it") from None

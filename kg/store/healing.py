@@ -37,8 +37,11 @@ def heal(repository: Repository) -> bool:
         return False
 
 
-def finish(repository: Repository, deadline: float) -> bool:
-    """Do so, for the holder of the own lock, who may wait until `deadline` for git's."""
+def finish(repository: Repository, deadline: float, *, died: bool = True) -> bool:
+    """Do so, for the holder of the own lock, who may wait until `deadline` for git's.
+
+    Not `died`: the writer is the caller, of whose locks libgit2 has taken care.
+    """
     if not _interrupted(repository):
         return False
     place = repository.place
@@ -51,7 +54,7 @@ def finish(repository: Repository, deadline: float) -> bool:
     if ours:
         release_index_lock(lock, ours)
     if found is None or not moved:
-        if found is not None:
+        if found is not None and died:
             repository.unlock_ref(found.ref, found.new)
         journal.drop(place.state)
         return True

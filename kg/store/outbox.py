@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import time
 from typing import TYPE_CHECKING
+
+from kg.store.refusals import disk_errors
 
 if TYPE_CHECKING:
     from kg.place import Place
@@ -20,18 +21,24 @@ class Outbox:
     """The kept writes of one store."""
 
     def __init__(self, place: Place) -> None:
+        self._place = place
         name = place.prefix.replace("/", "+") if place.prefix not in ("", "memory") else ""
         self.folder = f"{place.state}/outbox" + (f"+{name}" if name else "")
 
     def keep(self, data: bytes) -> str:
-        """Put one away, synced; return its name."""
-        os.makedirs(self.folder, exist_ok=True)
-        name = f"{time.time_ns():020d}-{secrets.token_hex(4)}.json"
-        with open(f"{self.folder}/.{name}", "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{self.folder}/.{name}", f"{self.folder}/{name}")
+        """Put one away, synced; return its name.
+
+        Raises:
+            StoreError: the disk says no; it is not kept.
+        """
+        name = f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
+        with disk_errors(self._place):
+            os.makedirs(self.folder, exist_ok=True)
+            with open(f"{self.folder}/.{name}", "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(f"{self.folder}/.{name}", f"{self.folder}/{name}")
         return name
 
     def names(self) -> list[str]:

@@ -23,10 +23,10 @@ from kg.errors import (
     NotARepositoryError,
     NotFoundError,
     StateError,
-    StoreError,
     UnsupportedError,
 )
 from kg.store.locks import held, release_ref_lock
+from kg.store.refusals import OWN, PARTIAL, UNFOLD, config_text, told
 from kg.store.snapshot import Node, Snapshot
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 pygit2.settings.set_extensions(["partialclone"])
 _KINDS = {FileMode.BLOB: "blob", FileMode.BLOB_EXECUTABLE: "blob", FileMode.TREE: "tree"}
 _KINDS |= {FileMode.LINK: "link", FileMode.COMMIT: "commit"}
-_OWN = "put the store in a repository of its own: kg init in another folder"
-UNFOLD = (  # a split or sparse index
-    "libgit2 cannot read it: git update-index --no-split-index, or git sparse-checkout reapply "
-    f"--no-sparse-index; or {_OWN}"
-)
 CONFLICT = "a conflict"  # in the place of a blob id, where a path is staged in several versions
 NOBODY = ("kg", "kg@kg.invalid")  # the committer where git knows no identity
 
@@ -144,8 +139,7 @@ class Repository:
         Raises:
             UnsupportedError: partial clone, attributes with a filter, or a read-only folder.
         """
-        config = self._repo.config
-        if "extensions.partialclone" in config:
+        if PARTIAL.search(config_text(self.place)):
             raise UnsupportedError(
                 f"{self.place.gitdir} is a partial clone, which kg only reads: clone it in full"
             )
@@ -153,7 +147,7 @@ class Repository:
         if not self.place.bare and self._repo.get_attr(probe, "filter"):
             raise UnsupportedError(
                 f"git attributes set a filter on {probe}, which kg would bypass: "
-                f"write '{self.place.prefix or '*'} -filter' in .gitattributes, or {_OWN}"
+                f"write '{self.place.prefix or '*'} -filter' in .gitattributes, or {OWN}"
             )
         if not os.access(self.place.gitdir, os.W_OK):
             raise UnsupportedError(f"{self.place.gitdir} is read-only: make it writable to write")
@@ -222,7 +216,7 @@ class Repository:
                 if self._id_of(ref) != old:
                     raise Moved from None
                 if "lock" not in str(error):
-                    raise _told(self.place, str(error)) from None
+                    raise told(self.place, str(error)) from None
                 if time.monotonic() > deadline:
                     raise BusyError(held(self._ref_lock(ref))) from None
                 time.sleep(0.005)  # libgit2 never waits for a lock
@@ -241,16 +235,9 @@ class Repository:
                 return False
             return head == commit or self._repo.descendant_of(head, commit)
 
-    def load_index(self, path: str) -> LoadedIndex:
-        """Return an index file, in memory.
-
-        Raises:
-            UnsupportedError: an index libgit2 cannot read (split, sparse).
-        """
-        try:
-            return LoadedIndex(self, pygit2.Index(path))
-        except pygit2.GitError as error:
-            raise UnsupportedError(f"the index of {self.place.top}: {error}: {UNFOLD}") from None
+    def new_index(self, path: str) -> LoadedIndex:
+        """Return an index in memory that will be read from a file, which is not there yet."""
+        return LoadedIndex(self, pygit2.Index(path))
 
     @property
     def sparse(self) -> bool:
@@ -341,6 +328,19 @@ class LoadedIndex:
         self._repository, self._index = repository, index
         self._conflicts = index.conflicts
 
+    def read(self) -> None:
+        """Read the file. Not by `pygit2.Index(path)`: where that fails, it fails again later.
+
+        Raises:
+            UnsupportedError: an index libgit2 cannot read (split, sparse).
+        """
+        try:
+            self._index.read(True)
+        except pygit2.GitError as error:
+            top = self._repository.place.top
+            raise UnsupportedError(f"the index of {top}: {error}: {UNFOLD}") from None
+        self._conflicts = self._index.conflicts
+
     def id_of(self, path: str) -> str:
         """Return the staged blob id, "" where there is none, CONFLICT where there are several."""
         full = self._repository.in_tree(path)
@@ -370,33 +370,4 @@ def _git_errors(place: Place) -> Iterator[None]:
     except KgError:
         raise
     except (pygit2.GitError, KeyError, ValueError) as error:
-        raise _told(place, str(error)) from None
-
-
-def _told(place: Place, said: str) -> StoreError:
-    """Return the error that tells a person what libgit2's means."""
-    where, config = place.top or place.gitdir, _text(f"{place.commondir}/config")
-    for sign, text, kind, message in (
-        (r"(?im)^\s*objectformat\s*=\s*sha256", config, UnsupportedError,
-         f"uses sha256 object names, which libgit2 cannot write: {_OWN}"),
-        (r"(?im)^\s*refstorage\s*=\s*reftable", config, UnsupportedError,
-         f"keeps its refs in a reftable, which libgit2 cannot read: {_OWN}"),
-        (r"No space left|quota", said, StoreError,
-         "is on a disk that is full: make room and write again"),
-        (r"Read-only file system|Permission denied", said, UnsupportedError,
-         "is read-only: make it writable to write"),
-        (r"owner|owned", said, UnsupportedError,
-         f"belongs to another user: git config --global --add safe.directory {where}"),
-        (r"not found|no match", said, StoreError, f"is damaged, run git fsck: {said}"),
-    ):  # fmt: skip
-        if re.search(sign, text):
-            return kind(f"{where} {message}")
-    return StoreError(f"{where}: {said}: run git fsck, and git status for its state")
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+        raise told(place, str(error)) from None

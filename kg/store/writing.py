@@ -13,18 +13,18 @@ cost the last write.
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kg.errors import DirtyError, StoreError, UnsupportedError
+from kg.errors import DirtyError, StoreError
 from kg.store import journal
 from kg.store.healing import finish
 from kg.store.journal import Change, Journal
 from kg.store.locks import own_lock, release_index_lock, take_index_lock
+from kg.store.refusals import disk_errors
 from kg.store.repository import Moved, Repository
 from kg.store.snapshot import Snapshot
 from kg.store.staging import IndexFile
@@ -75,7 +75,7 @@ def write(
         PassingError: busy, a hand edit in the way, a merge in progress: worth trying again.
         UnsupportedError: this repository or folder cannot be written by kg.
     """
-    with _disk_errors(repository), own_lock(repository.place.state, time.monotonic() + WAIT):
+    with disk_errors(repository.place), own_lock(repository.place.state, time.monotonic() + WAIT):
         repository.check_writable()
         finish(repository, time.monotonic() + wait)
         repository.check_state()
@@ -92,7 +92,7 @@ def write(
         except BaseException:
             # Ctrl-C, or a disk that is full: what a kill would have left is cleared away now
             with suppress(StoreError, OSError):
-                finish(repository, time.monotonic())
+                finish(repository, time.monotonic(), died=False)
             raise
         step("unlocked")
         if not written.commits:
@@ -241,18 +241,3 @@ def _index_lock(repository: Repository, step: Step, deadline: float) -> Iterator
     step("index-lock")
     yield nonce
     release_index_lock(lock, nonce)
-
-
-@contextmanager
-def _disk_errors(repository: Repository) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        where = repository.place.folder or repository.place.gitdir
-        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise UnsupportedError(
-                f"{error.filename or where} is read-only: make it writable to write"
-            ) from None
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreError(f"the disk of {where} is full: make room and write again") from None
-        raise StoreError(f"{where}: {error.strerror or error}: see git status") from None
