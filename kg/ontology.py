@@ -257,14 +257,15 @@ def _term(name: str, members: Mapping[str, Any], known: Ontology, what: str) -> 
             what == "key" and range_ == (kind,) and kind in LITERALS
         ):
             raise OntologyError(f"{name}: {kind!a} is no type: use one of {', '.join(known.types)}")
-    if not str(members.get("definition", "")).strip():
+    definition = members.get("definition")
+    if not isinstance(definition, str) or not definition.strip():
         raise OntologyError(f"{name} has no definition: say in a sentence what it means")
     cardinality = members.get("cardinality", "one")
     if cardinality not in ("one", "many"):
         raise OntologyError(f"{name}: cardinality is {cardinality!a}: use one or many")
     return Term(
         name=name,
-        definition=members["definition"],
+        definition=definition,
         domain=domain,
         range=() if range_ == ("text",) else range_,
         cardinality=cardinality,

@@ -83,7 +83,7 @@ def at(folder: str, why: str) -> Place | None:
     marked, seed = _marked(folder), False
     if not marked:
         if is_gitdir(folder):
-            return Place("", "", folder, why)
+            return Place("", "", folder, why) if _is_bare(folder) else None
         seed = _has_entities(folder)
     if not (marked or seed):
         return None
@@ -98,6 +98,11 @@ def is_gitdir(folder: str) -> bool:
         and os.path.isdir(folder + "/objects")
         and os.path.isdir(folder + "/refs")
     )
+
+
+def _is_bare(gitdir: str) -> bool:
+    """Whether no working tree goes with it, which a write to HEAD alone would leave behind."""
+    return os.path.basename(gitdir) != ".git" and not os.path.exists(gitdir + "/index")
 
 
 def head(gitdir: str) -> str | None:  # noqa: PLR0911 - one way out for each kind of HEAD

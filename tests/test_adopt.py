@@ -281,6 +281,25 @@ def test_flat_edges_of_any_shape_find_their_ends(
     assert claim.get("basis") == basis
 
 
+def test_ids_come_from_the_file_its_folder_or_its_type(tmp_path: Path) -> None:
+    """A stated id wins; else folder and file name; a type where that is none; never a bad slug."""
+    src = {"src": "raw/r1785343267-scoper.txt#L4"}
+    files = {
+        "entities/object/other.json": {"id": "object/Pay API", "facts": []},
+        "entities/org/team.json": {"name": "The Team", "facts": []},
+        "entities/services/redis.json": {"type": "object", "facts": []},
+        "entities/object/con.json": {"facts": [{"k": "uses", "v": "services/redis", **src}]},
+    }
+    graph, _ = adopted(tmp_path / "memory", ARTICLE | files)
+    at = graph.at()
+    made = [parse_entity(at.blob(blob), path) for path, blob in at.files("entities")]
+    found = {entity.name: entity.id for entity in made}
+    assert found["Pay API"] == "object/pay-api"
+    assert found["The Team"] == "org/team"
+    assert found["redis"] == "object/redis"
+    assert found["con"].startswith("object/con-")
+
+
 def test_an_edge_that_no_line_speaks_of_cites_itself(tmp_path: Path) -> None:
     """Where no text holds both names, the old edge file is the source, and the ends are made."""
     graph, _ = adopted(tmp_path / "memory", ARTICLE | {"edges/a--works-on--payments-api.json": {}})

@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from stores import git, in_tree, observed, store
+
 from kg.errors import DirtyError
 from kg.graph import Graph
-from stores import git, in_tree, observed, store
 
 OLD, NEW = (
     observed("note old\n", ("svc", "note", "old")),
@@ -247,7 +248,7 @@ def test_killed_at_any_moment(layout: str, kills: int, tmp_path: Path) -> None:
         assert left(graph) == []
         assert status(graph) == ""
         if kill % 10 == 9 or kill == kills - 1:
-            found = {str(f.v) for n in range(3) for f in _facts(graph, f"object/it{n}")}
+            found = {value for n in range(3) for value in _values(graph, f"object/it{n}")}
             assert acknowledged <= found
     git(Path(graph.place.gitdir), "fsck", "--strict", "--no-dangling")
     assert acknowledged
@@ -271,6 +272,6 @@ def _writes_until_killed(graph: Graph, kill: int, after: float) -> set[str]:
         return set(file.read().decode().split())
 
 
-def _facts(graph: Graph, id_: str) -> list[object]:
-    path = f"entities/{id_}.json"
-    return [] if graph.at().read(path) is None else list(graph.entity(id_).facts)
+def _values(graph: Graph, id_: str) -> set[str]:
+    there = graph.at().read(f"entities/{id_}.json") is not None
+    return {str(f.v) for f in graph.entity(id_).facts} if there else set()

@@ -14,13 +14,8 @@ from strategies import any_text, garbage, names, texts, times
 
 from kg.errors import KgError, MissingSourceError, RefusedError
 from kg.format.schema import problems
-from kg.graph.observation import (
-    Observation,
-    check_raw,
-    parse_observation,
-    render_conversation,
-    when,
-)
+from kg.graph.observation import Observation, parse_observation
+from kg.graph.rawtext import check_raw, render_conversation, when
 
 PARTS = ("entities", "facts", "edges", "tried", "retract", "rename")
 

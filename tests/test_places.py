@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stores import git, in_tree, observed, store
+
 from kg import place as places
 from kg.errors import NotARepositoryError
 from kg.graph import Graph
-from stores import git, in_tree, observed, store
 
 
 def found(start: Path, **environ: str) -> str:
@@ -39,7 +40,7 @@ def test_named_stores_come_first(tmp_path: Path) -> None:
     assert found(tmp_path, KG_STORE="a") == str(tmp_path / "a")
     named = places.find("b", {"KG_STORE": "a"}, str(tmp_path))
     assert (named.folder, named.why) == (str(tmp_path / "b"), "-C b")
-    with pytest.raises(NotARepositoryError, match="KG_STORE names .*: correct it"):
+    with pytest.raises(NotARepositoryError, match=r"KG_STORE names .*: correct it"):
         found(tmp_path, KG_STORE="nowhere")
     with pytest.raises(NotARepositoryError, match="not a folder"):
         places.find("nowhere", {}, str(tmp_path))

@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from kg.graph import Graph
-from kg.store.committers import outlast
 from stores import git, in_tree, observed, store
 from workers import SHARED, end, start
+
+from kg.graph import Graph
+from kg.store.committers import outlast
 
 
 def notes(graph: Graph) -> set[str]:

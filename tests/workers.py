@@ -26,22 +26,24 @@ def main() -> None:
 def write(folder: str, name: str, count: int, pause: float) -> None:
     """Write `count` facts one by one; say `ok N` for each that was acknowledged."""
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-    from kg.graph import Graph
     from stores import observed
+
+    from kg.graph import Graph
 
     graph = Graph(folder)
     for number in range(count):
         value = f"{name}-{number}"
         told = observed(f"note {value}\n", (f"svc{number % SHARED}", "note", value), agent=name)
         answer = graph.remember([told])
-        print("queued" if answer.queued else "ok", value, flush=True)
+        sys.stdout.write(f"{'queued' if answer.queued else 'ok'} {value}\n")
+        sys.stdout.flush()
         time.sleep(pause)
 
 
 def person(top: str) -> None:
     """Edit, add and commit code.py until stdin closes, trying again as a person would."""
     number = 0
-    os.set_blocking(0, False)  # noqa: FBT003 - positional only
+    os.set_blocking(0, False)
     while _still_open():
         number += 1
         Path(top, "code.py").write_text(f"print({number})\n", encoding="utf-8")
@@ -51,7 +53,7 @@ def person(top: str) -> None:
 
 def poll(top: str) -> None:
     """Run `git status` until stdin closes; fail where it fails."""
-    os.set_blocking(0, False)  # noqa: FBT003 - positional only
+    os.set_blocking(0, False)
     while _still_open():
         subprocess.run(["git", "status", "--porcelain"], cwd=top, check=True, capture_output=True)
 

@@ -20,6 +20,8 @@ from kg.model import (
     Judgement,
     Retraction,
     Sighting,
+    check_text,
+    check_word,
 )
 
 T = TypeVar("T")
@@ -98,6 +100,8 @@ def parse_entity(data: bytes, path: str) -> Entity:
     raw = load(data, path)
     try:
         _only(raw, _ENTITY)
+        for alias in _strings(raw, "aliases"):  # computed from the facts: checked, not taken
+            check_text(alias, "an alias")
         return Entity(
             id=_str(raw, "id"),
             type=_str(raw, "type"),
@@ -105,7 +109,7 @@ def parse_entity(data: bytes, path: str) -> Entity:
             facts=_each(raw, "facts", lambda m: Fact(**_known(m, _FACT, need=("k", "v")))),
             seen_again=_each(raw, "seen_again", _parse_fact_sighting),
             retracted=_each(raw, "retracted", _parse_retraction),
-            contested=tuple(sorted(_strings(raw, "contested"))),
+            contested=tuple(sorted(check_word(k, "key") for k in _strings(raw, "contested"))),
             first_run=_str(raw, "first_run"),
             last_seen_run=_str(raw, "last_seen_run"),
             archived=_archived(raw),

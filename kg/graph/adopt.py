@@ -137,11 +137,11 @@ class _Adoption:
     def _place(self, thing: hand.Thing) -> str:
         """Give a file's entity its id, and a shell that the facts are put into."""
         try:
-            id_ = self._ontology.id_of(thing.id, whole=False)
+            id_ = self._ontology.id_of(thing.id, thing.type)
         except OntologyError as error:
             self._problems.append(f"{thing.path}: {error}")
             return ""
-        name = thing.name or id_.partition("/")[2]
+        name = thing.name or hand.one_line(thing.id.partition("/")[2]) or id_.partition("/")[2]
         known = self._entities.get(id_)
         if known is not None and fold(known.name) != fold(name):
             both = f"{known.name!a} and {name!a}"

@@ -90,7 +90,7 @@ def thing(path: str, data: bytes) -> Thing:
     raw, whole = _load(path, data), _strict(parse_entity, data, path)
     folders, _, file = path.rpartition("/")
     prefix, slash, slug = (_text(raw, "id") or file.removesuffix(".json")).rpartition("/")
-    prefix = prefix if slash else _text(raw, "type") or folders.partition("/")[2]
+    prefix = prefix if slash else folders.partition("/")[2] or _text(raw, "type")
     facts: list[Said] = []
     lossy = whole is None and any(raw.get(name) for name in _CARRIED)
     for at, item in enumerate(_facts(raw, path)):

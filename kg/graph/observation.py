@@ -6,13 +6,13 @@ has a text, a run, an agent and a source. `kg/schema/observation.json` is the pu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kg.errors import MissingSourceError, RefusedError
+from kg.graph.rawtext import check_raw, render_conversation, when
 from kg.model import (
     MAX_NAME,
     OUTCOMES,
@@ -28,7 +28,6 @@ from kg.model import (
 )
 
 T = TypeVar("T")
-MAX_TEXT = 20 * 1024 * 1024  # bytes; a text is read whole, hashed and scanned
 _ANCHOR = ("quote", "lines", "src", "in")
 _OPTIONS = ("kind", "basis", "importance", "since", "until")
 
@@ -159,32 +158,6 @@ def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) 
         ) from None
 
 
-def render_conversation(topic: str, at: str, messages: list[Mapping[str, str]]) -> str:
-    """Return a conversation as raw text: a header line, then one line a turn (FORMAT.md, raw/)."""
-    head = ["# conversation", at, " ".join(topic.split())]
-    rows = [" ".join(part for part in head if part)]
-    for turn in messages:
-        said = " ".join(turn["content"].split())
-        mark = f"[{when(turn['at'])}] " if "at" in turn else ""
-        rows.append(f"{mark}{' '.join(turn['role'].split())}: {said}")
-    return "\n".join(rows) + "\n"
-
-
-def when(text: str) -> str:
-    """Return a date as it is, and an RFC 3339 time in UTC as FORMAT.md writes it."""
-    try:
-        moment = datetime.fromisoformat(text)
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-            return text
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        plain = aware.astimezone(UTC).replace(microsecond=0, tzinfo=None)
-    except (ValueError, OverflowError):
-        raise RefusedError(
-            f"{ascii(text)} is not a time: write 2026-11-30 or 2026-11-30T09:00:00Z"
-        ) from None
-    return f"{plain.isoformat()}Z"
-
-
 def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Observation:
     _only(raw, tuple(Observation.__dataclass_fields__) + ("topic", "messages"))
     run, agent = raw.get("run", run), raw.get("agent", agent)
@@ -225,27 +198,6 @@ def _text(raw: Mapping[str, Any]) -> str:
     if not isinstance(text, str):
         raise RefusedError("text must be a string")
     return check_raw(text)
-
-
-def check_raw(text: str) -> str:
-    """Return a text that raw/ can hold, with a final line feed.
-
-    Raises:
-        RefusedError: too long, binary, or half a character.
-    """
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise RefusedError(f"the text holds a NUL byte in line {line}: it is not text, convert it")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        line = text[: error.start].count("\n") + 1
-        raise RefusedError(
-            f"the text holds half a character (a lone surrogate) in line {line}: re-encode it"
-        ) from None
-    if size > MAX_TEXT:
-        raise RefusedError(f"the text has {size} bytes, over {MAX_TEXT}: split it into several")
-    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _mention(raw: Mapping[str, Any]) -> Mention:
@@ -348,7 +300,7 @@ def _anchor(raw: Mapping[str, Any], said: str) -> Anchor:
 
 
 def _lines(lines: object, said: str) -> tuple[int, int]:
-    given = lines if isinstance(lines, list) else [lines, lines]
+    given: list[Any] = lines if isinstance(lines, list) else [lines, lines]
     if len(given) == 2 and all(type(n) is int for n in given) and 1 <= given[0] <= given[1]:
         return given[0], given[1]
     raise MissingSourceError(

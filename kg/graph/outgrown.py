@@ -12,9 +12,9 @@ from kg.format import RAW
 from kg.format.canonical import encode
 from kg.graph import handwritten as hand
 from kg.graph.anchors import Text
-from kg.model import MAX_VALUE, Source, Value, check_time, is_id, parse_source, value_text
-from kg.ontology import Ontology, Term, extend, shipped
-from kg.resolve import slug_of
+from kg.model import MAX_VALUE, Source, Value, check_time, is_id, parse_source, split_id, value_text
+from kg.ontology import Ontology, Term, Type, extend, shipped
+from kg.resolve import slug_of, suffixed
 from kg.text import fold
 
 if TYPE_CHECKING:
@@ -31,28 +31,34 @@ class Outgrown:
         self.additions: dict[str, dict[str, Any]] = {"types": {}, "keys": {}, "predicates": {}}
         self.now: Ontology = shipped()
 
-    def id_of(self, text: str, *, whole: bool = True) -> str:
-        """Return the id an id-like text comes to; not `whole`, its slug is made valid.
+    def id_of(self, text: str, type_: str = "") -> str:
+        """Return the id that a file's own id comes to: of `type_` where it begins with no type.
 
         Raises:
-            OntologyError: it begins with no known type, or has no slug.
+            OntologyError: neither is a type.
         """
-        prefix, _, slug = text.partition("/")
-        kind = self.now.type("Organization" if fold(prefix) == "organisation" else prefix)
-        id_ = f"{kind.prefix}/{slug}"
-        if not is_id(id_) and not whole:
-            slug, whole = slug_of(slug)
-            id_ = f"{kind.prefix}/{slug}" if whole else ""
-        if not is_id(id_):
-            raise OntologyError(f"{text!a} is no id: write <type>/<slug>")
-        return id_
+        prefix, _, slug = text.rpartition("/")
+        try:
+            kind = self._type(prefix)
+        except OntologyError:
+            kind = self._type(type_ or prefix)
+        made, whole = slug_of(slug)
+        if is_id(f"{kind.prefix}/{slug}"):
+            made, whole = slug, True
+        return f"{kind.prefix}/{made if whole else suffixed(made, kind.name, slug, '')}"
 
     def id_like(self, v: object) -> str:
         """Return the id that a value is, "" where it is none."""
+        if not isinstance(v, str) or not is_id(v):
+            return ""
+        prefix, slug = split_id(v)
         try:
-            return self.id_of(v) if isinstance(v, str) and "/" in v else ""
+            return f"{self._type(prefix).prefix}/{slug}"
         except OntologyError:
             return ""
+
+    def _type(self, prefix: str) -> Type:
+        return self.now.type("Organization" if fold(prefix) == "organisation" else prefix)
 
     def learn(self, said: Iterable[tuple[str, Value]]) -> None:
         """Declare the unknown keys: of entities where all the values are ids, else of text."""

@@ -109,11 +109,8 @@ class Recording:
         self, prefix: str, type_name: str, name: str, first_src: str, decision: Decision
     ) -> str:
         slug, whole = slug_of(name)
-        if (
-            not whole
-            or isinstance(decision, Pending)
-            or self._draft.entity(f"{prefix}/{slug}") is not None
-        ):
+        taken = whole and self._draft.entity(f"{prefix}/{slug}") is not None
+        if not whole or taken or isinstance(decision, Pending):
             slug = suffixed(slug, type_name, name, first_src)
         return f"{prefix}/{slug}"
 
@@ -400,5 +397,3 @@ class Recording:
 def _cut(quote: str) -> str:
     shown = ascii(quote)
     return shown if len(shown) <= 60 else shown[:57] + "...'"
-
-

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kg.errors import KgError
 from kg.format import raw_path
-from kg.graph.observation import check_raw, parse_observation
+from kg.graph.observation import parse_observation
+from kg.graph.rawtext import check_raw
 from kg.graph.record import Recording
 from kg.graph.recorded import Answer
 from kg.model import RawName, Source, Value

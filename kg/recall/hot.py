@@ -204,7 +204,8 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
 def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
     found = find(con, options.query, options.limit, archived=options.archived)
     talk = [*notes, *warnings(con)]
-    if head and place.folder:
+    # while a journal is there kg itself is about to replace the files
+    if head and place.folder and not os.path.exists(f"{place.state}/journal"):
         talk += told(uncommitted(con, place.folder, [row[0] for row in found.rows]))
     if options.json:
         from kg.recall.document import document, dumped
