@@ -21,7 +21,8 @@ from kg.text import fold
 Value = str | bool | int
 
 KINDS = (
-    "fact", "decision", "preference", "instruction", "goal", "learning", "observation", "commitment",
+    "fact", "decision", "preference", "instruction",
+    "goal", "learning", "observation", "commitment",
 )  # fmt: skip
 BASES = ("stated", "observed", "imported", "inferred")
 OUTCOMES = ("failed", "worked", "inconclusive")
@@ -118,9 +119,7 @@ def run_order(run: str) -> tuple[int, str]:
     """Return the key that orders runs: the number, then the id."""
     found = _RUN.fullmatch(run)
     if not found:
-        raise RefusedError(
-            f"{_shown(run)} is not a run: write r<unix seconds>, as in r1785343267 or r1785343267.a1"
-        )
+        raise RefusedError(f"{_shown(run)} is not a run: write r<unix seconds>, as in r1785343267")
     return int(found[1]), run
 
 
@@ -128,7 +127,7 @@ def check_agent(agent: str) -> str:
     """Return the agent's name if it keeps to the grammar."""
     if not _AGENT.fullmatch(agent):
         raise RefusedError(
-            f"{_shown(agent)} is not an agent's name: lower-case letters, digits, . _ -, as in scoper"
+            f"{_shown(agent)} is no agent's name: lower-case letters, digits, . _ -, as in scoper"
         )
     return agent
 

@@ -180,9 +180,7 @@ class Ontology:
 
 def _clash(facts: list[Fact]) -> bool:
     """Whether any two of the facts, of one key, have different values at a common time."""
-    return any(
-        a.identity[1] != b.identity[1] and a.overlaps(b) for a, b in combinations(facts, 2)
-    )
+    return any(a.identity[1] != b.identity[1] and a.overlaps(b) for a, b in combinations(facts, 2))
 
 
 def nearest_by_meaning(name: str, terms: Mapping[str, Term]) -> list[str]:

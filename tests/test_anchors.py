@@ -16,7 +16,7 @@ TEXT = Text(
     "is platform-team.\n"
     "\n"
     "Acme Corp\n"
-    "The café’s ﬁle is naïve.\n"  # noqa: RUF001
+    "The café’s ﬁle is naïve.\n"
     "支付服务由平台团队负责。\n"
     "bsd-socket runs on 8080\n"
 )
@@ -31,7 +31,7 @@ TEXT = Text(
         ("  owned   by ", (1, 1)),
         ("Acme Corp", (4, 4)),
         ("platform-team. Acme Corp", (2, 4)),
-        ("cafe\u0301’s file", (5, 5)),  # noqa: RUF001
+        ("cafe\u0301’s file", (5, 5)),
         ("平台团队", (6, 6)),
         ("负责。", (6, 6)),
         ("8080", (7, 7)),

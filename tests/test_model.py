@@ -61,7 +61,7 @@ def test_a_source_survives_its_text(src: str) -> None:
         "", "raw/", "raw/x.txt", "raw/x.txt#L0", "raw/x.txt#L01", "raw/x.txt#L2-L1", "raw/x#L1-L1",
         "raw/../secret#L1", "raw//x#L1", "/raw/x#L1", "x/raw/y#L1", "raw/x y#L1", "raw/x#L1\n",
         "raw/x#l1", "raw/x#L1-3", "raw/\ud800#L1", "raw/é.txt#L1", "raw/x#L" + "9" * 5000,
-        "raw/x#L１",  # noqa: RUF001
+        "raw/x#L１",
     ],
 )  # fmt: skip
 def test_what_names_no_line_of_raw_is_no_source(src: str) -> None:
@@ -122,7 +122,7 @@ def test_runs_have_one_order(found: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "run",
-    ["", "r", "1", "r1.", "r1.A", "r1-a", "r" + "1" * 13, "r１", "r1\n"],  # noqa: RUF001
+    ["", "r", "1", "r1.", "r1.A", "r1-a", "r" + "1" * 13, "r１", "r1\n"],
 )
 def test_what_is_no_run_is_refused(run: str) -> None:
     """Runs are told from agents and file names by their form."""

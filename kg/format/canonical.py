@@ -173,7 +173,7 @@ def load(
 
 
 def explained(path: str, raw: Mapping[str, Any], schema: str, error: Exception) -> FormatError:
-    """Return a FormatError with the pointer that JSON Schema finds, else the constructor's words."""
+    """Return a FormatError with what JSON Schema finds, else in the constructor's words."""
     from kg.format.schema import problems
 
     found = problems(schema, raw)
@@ -235,7 +235,9 @@ def _parse_retraction(raw: Mapping[str, Any]) -> Retraction:
         what: Fact | EdgeClaim = EdgeClaim(**_known(line, _EDGE_CLAIM))
     else:
         what = Fact(**_known(line, _FACT, need=("k", "v")))
-    return Retraction(what=what, because=_text(because, "because"), retracted_run=_text(run, "retracted_run"))
+    return Retraction(
+        what=what, because=_text(because, "because"), retracted_run=_text(run, "retracted_run")
+    )
 
 
 def _parse_fact_sighting(raw: Mapping[str, Any]) -> Sighting:
@@ -246,7 +248,9 @@ def _parse_edge_sighting(raw: Mapping[str, Any]) -> Sighting:
     return Sighting(**_known(raw, _SIGHTING[2:], need=("by", "run", "src")))
 
 
-def _known(raw: Mapping[str, Any], names: tuple[str, ...], need: tuple[str, ...] = ()) -> dict[str, Any]:
+def _known(
+    raw: Mapping[str, Any], names: tuple[str, ...], need: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return the members as keyword arguments: text where text is due, none unknown, none null."""
     _only(raw, names)
     for name in need:

@@ -242,5 +242,3 @@ def no_such(id_: str, near: list[str]) -> str:
 
 def _names(entity: Entity) -> set[str]:
     return {fold(name) for name in (entity.name, *entity.aliases)}
-
-

@@ -138,9 +138,9 @@ class Graph:
         """Commit observations: all of them or none, one commit for each run and agent.
 
         `run` and `agent` stand in where an observation names none; else now, and the git
-        identity. `subject` is the commit's first line, else it is said in words of facts. What is already there changes nothing and commits nothing. A write refused
-        for a reason that passes is kept in the outbox and `queued` in the answer, unless not
-        `keep`.
+        identity. `subject` is the commit's first line, else it is said in words of facts. What
+        is already there changes nothing and commits nothing. A write refused for a reason that
+        passes is kept in the outbox and `queued` in the answer, unless not `keep`.
 
         Raises:
             RefusedError: a rule is broken (a quote not in its text, a secret, an unknown
@@ -169,8 +169,8 @@ class Graph:
         """Write what the outbox kept; what can never be written is set aside, not lost.
 
         Raises:
-            StoreError: the reason has not passed yet, or there is another. (A hand edit stays in the way of what
-                touches that path, and of nothing else.)
+            StoreError: the reason has not passed yet, or there is another. (A hand edit stays
+                in the way of what touches that path, and of nothing else.)
         """
         answers = []
         for name in self.outbox.names():
@@ -213,7 +213,7 @@ class Graph:
         def plan(snapshot: Snapshot) -> Sequence[Planned]:
             draft = self.draft(snapshot) if founding else self._draft_to_write(snapshot)
             subject = edit(draft)
-            message = commit_message(subject, run, agent, op)
+            message = commit_message(subject, run=run, agent=agent, op=op)
             return [Planned(draft.take(), message, author)]
 
         commits = self._write(plan, edited or {}).commits
@@ -253,7 +253,10 @@ class Graph:
                     Recording(draft, o, o.text, self._near_while_writing).run() for o in members
                 ]
                 recorded.append(done)
-                message = commit_message(subject, run, agent, op, done, members[0].session)
+                session = members[0].session
+                message = commit_message(
+                    subject, run=run, agent=agent, op=op, recorded=done, session=session
+                )
                 planned.append(Planned(draft.take(), message, _author(agent, members[0].at)))
             return planned
 

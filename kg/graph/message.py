@@ -14,6 +14,7 @@ MAX_SUBJECT = 72  # what `git log --oneline` shows on a terminal, by custom
 
 def commit_message(
     subject: str,
+    *,
     run: str,
     agent: str,
     op: str,

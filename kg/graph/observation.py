@@ -44,7 +44,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A thing the run speaks of: by `id`, or by type and name; `ref` names it in this observation."""
+    """A thing spoken of, by `id` or by type and name; `ref` names it in this observation."""
 
     ref: str
     id: str = ""
@@ -101,7 +101,7 @@ class SaidTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidRetraction:
-    """That something is no longer held: a fact (`k`, and `v` where there are several) or an edge."""
+    """That a fact (`k`, and `v` where there are several) or an edge is no longer held."""
 
     entity: str
     anchor: Anchor
@@ -153,13 +153,15 @@ def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) 
         for problem in problems("observation", raw):
             where = problem.pointer or "the observation"
             raise RefusedError(f"{where}: {problem.problem}: see kg remember --help") from None
-        raise error if isinstance(error, RefusedError) else RefusedError(
-            f"the observation: {error}: see kg remember --help"
+        raise (
+            error
+            if isinstance(error, RefusedError)
+            else RefusedError(f"the observation: {error}: see kg remember --help")
         ) from None
 
 
 def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Observation:
-    _only(raw, tuple(Observation.__dataclass_fields__) + ("topic", "messages"))
+    _only(raw, (*Observation.__dataclass_fields__, "topic", "messages"))
     run, agent = raw.get("run", run), raw.get("agent", agent)
     run_order(run)
     check_agent(agent)
@@ -215,7 +217,9 @@ def _mention(raw: Mapping[str, Any]) -> Mention:
         id=id_,
         type=type_,
         name=name,
-        aliases=tuple((check_name(a.get("name"), "an alias"), _anchor(a, "alias")) for a in aliases),
+        aliases=tuple(
+            (check_name(a.get("name"), "an alias"), _anchor(a, "alias")) for a in aliases
+        ),
     )
 
 
@@ -322,7 +326,7 @@ def _options(raw: Mapping[str, Any]) -> Options:
 def _outcome(raw: Mapping[str, Any]) -> str:
     outcome = _ref(raw, "outcome")
     if outcome not in OUTCOMES:
-        raise RefusedError(f"outcome is {ascii(outcome)}: use one of {', '.join(OUTCOMES)}")
+        raise RefusedError(f"outcome is {outcome!a}: use one of {', '.join(OUTCOMES)}")
     return outcome
 
 
@@ -331,7 +335,9 @@ def _seconds(text: str) -> int:
     return max(0, int(at.timestamp()))  # git knows no time before 1970
 
 
-def _each(raw: Mapping[str, Any], name: str, make: Callable[[Mapping[str, Any]], T]) -> tuple[T, ...]:
+def _each(
+    raw: Mapping[str, Any], name: str, make: Callable[[Mapping[str, Any]], T]
+) -> tuple[T, ...]:
     return tuple(make(member) for member in _dicts(raw, name))
 
 

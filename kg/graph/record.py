@@ -39,9 +39,16 @@ from kg.model import (
     value_text,
 )
 from kg.ontology import Term
-from kg.resolve import Created, Decision, Matched, Pending, decide, slug_of, suffixed
+from kg.resolve import Decision, Matched, Pending, decide, slug_of, suffixed
 from kg.resolve.decision import identifying_facts
-from kg.sightings import Outcome, edge_still_retracted, retract_edge, retract_fact, see_edge, see_fact
+from kg.sightings import (
+    Outcome,
+    edge_still_retracted,
+    retract_edge,
+    retract_fact,
+    see_edge,
+    see_fact,
+)
 from kg.text import fold
 
 Near = Callable[[str], list[str]]  # what someone wrote -> ids they may have meant
@@ -142,7 +149,7 @@ class Recording:
             return self._entity(ref).id
         refs = ", ".join(sorted(self._ids)) or "none"
         raise NotFoundError(
-            f"{ascii(ref)} is neither a ref of this observation ({refs}) nor an id: "
+            f"{ref!a} is neither a ref of this observation ({refs}) nor an id: "
             "add it to entities, or give an id such as object/payments-api"
         )
 
@@ -198,9 +205,7 @@ class Recording:
                    inferred=members["basis"] == "inferred", against=against)
         )  # fmt: skip
 
-    def _against(
-        self, id_: str, term: Term, claim: Claim, v: Value
-    ) -> tuple[tuple[str, str], ...]:
+    def _against(self, id_: str, term: Term, claim: Claim, v: Value) -> tuple[tuple[str, str], ...]:
         """Return what a new claim contradicts: other values at the same time where one may hold.
 
         A key that says the same as an edge counts as that edge, and the reverse.
@@ -272,9 +277,7 @@ class Recording:
             self._retract_edge(id_, said, because)
             return
         for fact in self._retracted_facts(id_, said):
-            self._draft.put(
-                retract_fact(self._entity(id_), fact, str(because), self._said.run)
-            )
+            self._draft.put(retract_fact(self._entity(id_), fact, str(because), self._said.run))
             self._gone(id_, said.k, fact.v, because)
 
     def _retracted_facts(self, id_: str, said: SaidRetraction) -> list[Fact]:
@@ -328,7 +331,7 @@ class Recording:
         source = self._source(said.anchor, "name")
         clash = [e.id for e in self._draft.named(id_.partition("/")[0], said.name) if e.id != id_]
         if clash:
-            raise RefusedError(f"{clash[0]} is called {ascii(said.name)} already: judge the two first")
+            raise RefusedError(f"{clash[0]} is called {said.name!a} already: judge the two first")
         self._draft.put(replace(old, name=said.name).seen(self._said.run))
         anchor = Anchor(src=str(source))
         self._fact(SaidFact(entity=id_, k="also-known-as", v=old.name, anchor=anchor))
@@ -349,11 +352,13 @@ class Recording:
         if anchor.within:
             return self._quoted_in(anchor, what)
         if not self._said.text:
-            raise MissingSourceError(f"the {what} quotes a text that was not given: add text, or src")
+            raise MissingSourceError(
+                f"the {what} quotes a text that was not given: add text, or src"
+            )
         lines = anchor.lines or self._text.find(anchor.quote)
         if lines is None:
             raise MissingSourceError(
-                f"the {what}: its quote {_cut(anchor.quote)} is not in the text: quote its own words"
+                f"the {what}: its quote {_cut(anchor.quote)} is not in the text: quote its words"
             )
         if lines[1] > self._text.line_count():
             raise MissingSourceError(
@@ -374,7 +379,7 @@ class Recording:
         if found is None:
             problem = "holds no such words" if text else "is not in the store"
             raise MissingSourceError(
-                f"the {what}: {ascii(anchor.within)} {problem}: {_cut(anchor.quote)}"
+                f"the {what}: {anchor.within!a} {problem}: {_cut(anchor.quote)}"
             )
         return Source(anchor.within, *found)
 

@@ -35,7 +35,7 @@ class Mentioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What became of one fact, edge, retraction or name; `against` are (value, src) it contradicts."""
+    """What became of one thing said; `against` are the (value, src) that it contradicts."""
 
     id: str
     k: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from kg.errors import KgError
 from kg.format import raw_path
@@ -56,7 +56,7 @@ class Transaction:
         self._refs: dict[str, str] = {}
         self.answer = Answer()
 
-    def __enter__(self) -> Transaction:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -116,7 +116,7 @@ class Transaction:
         self._said.setdefault(part, []).append(member)
 
     def _ref(self, id_: str) -> str:
-        """Return the ref of a thing mentioned here: its id may be another by the time of writing."""
+        """Return the ref of a thing mentioned here: its id may change until it is written."""
         return next((ref for ref, known in self._refs.items() if known == id_), id_)
 
     def _observations(self) -> list[dict[str, Any]]:

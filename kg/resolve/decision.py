@@ -33,7 +33,11 @@ Identifying = Mapping[str, frozenset[str]]  # identifying key -> folded values
 
 
 def decide(
-    name: str, candidates: Sequence[Entity], identifying: Identifying, policy: str, ontology: Ontology
+    name: str,
+    candidates: Sequence[Entity],
+    identifying: Identifying,
+    policy: str,
+    ontology: Ontology,
 ) -> Decision:
     """Return what a mention of `name` is, among the entities of that exact name or alias.
 
