@@ -311,10 +311,8 @@ class TestRepositories:
         """What a partial clone lacks is named, and nothing is fetched."""
         store.git("config", "uploadpack.allowFilter", "true")
         clone = tmp_path / "partial"
-        store.git(
-            "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{store.top}", str(clone)
-        )
-        found = store.recall("-C", str(clone / ".git"), "payments-api")
+        store.git("clone", "-q", "--bare", "--filter=blob:none", f"file://{store.top}", str(clone))
+        found = store.recall("-C", str(clone), "payments-api")
         assert found.code == 1
         assert "is missing or corrupt in git" in found.err
 

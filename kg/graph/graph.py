@@ -249,9 +249,7 @@ class Graph:
             planned = []
             for (run, agent), group in groupby(said, lambda o: (o.run, o.agent)):
                 members = list(group)
-                done = [
-                    Recording(draft, o, o.text, self._near_while_writing).run() for o in members
-                ]
+                done = [Recording(draft, o, self._near_while_writing).run() for o in members]
                 recorded.append(done)
                 session = members[0].session
                 message = commit_message(

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from kg.errors import MissingSourceError, NotFoundError, RefusedError
+from kg.errors import NotFoundError, RefusedError
 from kg.format import dump_trace, trace_path
-from kg.graph.anchors import Text
 from kg.graph.draft import Draft
 from kg.graph.observation import (
     Anchor,
@@ -25,6 +24,7 @@ from kg.graph.observation import (
     SaidTrace,
 )
 from kg.graph.recorded import Mentioned, Recorded, Stated
+from kg.graph.sources import Sources
 from kg.model import (
     JUDGING,
     Claim,
@@ -35,7 +35,6 @@ from kg.model import (
     Value,
     check_value,
     is_id,
-    parse_source,
     value_text,
 )
 from kg.ontology import Term
@@ -55,15 +54,14 @@ Near = Callable[[str], list[str]]  # what someone wrote -> ids they may have mea
 
 
 class Recording:
-    """One observation being recorded on a draft. `stored` is its text as raw/ will hold it."""
+    """One observation being recorded on a draft."""
 
-    def __init__(self, draft: Draft, said: Observation, stored: str, near: Near) -> None:
+    def __init__(self, draft: Draft, said: Observation, near: Near) -> None:
         self._draft, self._said, self._near = draft, said, near
-        self._text = Text(said.text)
         self._ids: dict[str, str] = {}
-        self.recorded = Recorded(run=said.run, agent=said.agent)
-        if stored:
-            self.recorded.raw = draft.add_raw(said.run, said.agent, stored.encode())
+        raw = draft.add_raw(said.run, said.agent, said.text.encode()) if said.text else ""
+        self._sources = Sources(draft, said.text, raw)
+        self.recorded = Recorded(run=said.run, agent=said.agent, raw=raw)
 
     def run(self) -> Recorded:
         """Record everything the observation says, in the order that later parts need."""
@@ -137,9 +135,8 @@ class Recording:
         anchors += [e.anchor for e in self._said.edges if mention.ref in (e.subject, e.object)]
         anchors += [t.anchor for t in self._said.tried if mention.ref in t.about]
         if anchors:
-            return min(str(self._source(a, "mention")) for a in anchors)
-        found = self._text.find(mention.name)
-        return f"{self.recorded.raw}#L{found[0] if found else 1}"
+            return min(str(self._sources.of(a, "mention")) for a in anchors)
+        return str(self._sources.naming(mention.name))
 
     def _id(self, ref: str) -> str:
         """Return the id that a ref of this observation or an id stands for."""
@@ -168,8 +165,8 @@ class Recording:
         elif not ontology.takes_entity(key) and isinstance(v, str) and key.range == ("date",):
             v = check_value(v)
         ontology.check_fact(id_, said.k, v)
-        source = self._source(said.anchor, f"fact {said.k}")
-        inferred = not self._stands_in(source, said.anchor, words)
+        source = self._sources.of(said.anchor, f"fact {said.k}")
+        inferred = not self._sources.hold(source, said.anchor, words)
         claim = self._options(said.options, key, inferred)
         fact = Fact(k=said.k, v=v, src=str(source), seen_run=self._said.run, **claim)
         seen, outcome = see_fact(self._entity(id_), fact, self._said.agent)
@@ -186,8 +183,8 @@ class Recording:
             raise RefusedError(f"{said.predicate} is a judgement, not an observation: use kg judge")
         subject, object_ = self._id(said.subject), self._id(said.object)
         self._draft.ontology.check_edge(subject, said.predicate, object_)
-        source = self._source(said.anchor, f"edge {said.predicate}")
-        inferred = not self._stands_in(source, said.anchor, self._names(object_))
+        source = self._sources.of(said.anchor, f"edge {said.predicate}")
+        inferred = not self._sources.hold(source, said.anchor, self._names(object_))
         members = self._options(said.options, term, inferred)
         claim = Claim(src=str(source), seen_run=self._said.run, **members)
         key = (subject, said.predicate, object_)
@@ -256,7 +253,7 @@ class Recording:
             because=said.because,
             run=self._said.run,
             agent=self._said.agent,
-            src=str(self._source(said.anchor, "trace")),
+            src=str(self._sources.of(said.anchor, "trace")),
             error=said.error,
             prose=said.prose,
         )
@@ -271,7 +268,7 @@ class Recording:
         self.recorded.tried.append((path, "known" if known else "new"))
 
     def _retract(self, said: SaidRetraction) -> None:
-        because = self._source(said.anchor, "retraction")
+        because = self._sources.of(said.anchor, "retraction")
         id_ = self._id(said.entity)
         if said.predicate:
             self._retract_edge(id_, said, because)
@@ -328,7 +325,7 @@ class Recording:
         old = self._entity(id_)
         if old.name == said.name:
             return
-        source = self._source(said.anchor, "name")
+        source = self._sources.of(said.anchor, "name")
         clash = [e.id for e in self._draft.named(id_.partition("/")[0], said.name) if e.id != id_]
         if clash:
             raise RefusedError(f"{clash[0]} is called {said.name!a} already: judge the two first")
@@ -339,66 +336,6 @@ class Recording:
             Stated(id=id_, k="name", v=said.name, src=str(source), outcome="new")
         )
 
-    # sources
-
-    def _source(self, anchor: Anchor, what: str) -> Source:
-        """Return the lines an anchor stands for.
-
-        Raises:
-            MissingSourceError: the quote is not in the text, or the lines are not there.
-        """
-        if anchor.src:
-            return self._committed(parse_source(anchor.src), what)
-        if anchor.within:
-            return self._quoted_in(anchor, what)
-        if not self._said.text:
-            raise MissingSourceError(
-                f"the {what} quotes a text that was not given: add text, or src"
-            )
-        lines = anchor.lines or self._text.find(anchor.quote)
-        if lines is None:
-            raise MissingSourceError(
-                f"the {what}: its quote {_cut(anchor.quote)} is not in the text: quote its words"
-            )
-        if lines[1] > self._text.line_count():
-            raise MissingSourceError(
-                f"the {what}: line {lines[1]} is past the text's {self._text.line_count()} lines"
-            )
-        return Source(self.recorded.raw, *lines)
-
-    def _committed(self, source: Source, what: str) -> Source:
-        count = self._draft.line_count(source)
-        if source.last > count:
-            state = f"has {count} lines" if count else "is not in the store"
-            raise MissingSourceError(f"the {what}: {source}: the file {state}: name a line that is")
-        return source
-
-    def _quoted_in(self, anchor: Anchor, what: str) -> Source:
-        text = self._raw_text(anchor.within)
-        found = text.find(anchor.quote) if text else None
-        if found is None:
-            problem = "holds no such words" if text else "is not in the store"
-            raise MissingSourceError(
-                f"the {what}: {anchor.within!a} {problem}: {_cut(anchor.quote)}"
-            )
-        return Source(anchor.within, *found)
-
-    def _raw_text(self, path: str) -> Text | None:
-        inside = path.startswith("raw/") and ".." not in path.split("/")
-        data = self._draft.file(path) if inside else None
-        return None if data is None else Text(data.decode("utf-8", "replace"))
-
-    def _stands_in(self, source: Source, anchor: Anchor, words: Iterable[str]) -> bool:
-        """Whether any of `words` stands in the source lines: else the value is inferred."""
-        here = not (anchor.src or anchor.within)
-        text = self._text if here else self._raw_text(source.path)
-        return text is not None and any(text.holds(source.first, source.last, w) for w in words)
-
     def _names(self, id_: str) -> list[str]:
         entity = self._entity(id_)
         return [entity.name, *entity.aliases, id_]
-
-
-def _cut(quote: str) -> str:
-    shown = ascii(quote)
-    return shown if len(shown) <= 60 else shown[:57] + "...'"

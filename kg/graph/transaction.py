@@ -128,7 +128,7 @@ class Transaction:
         draft = graph.draft(graph.at())
         for raw in (*self._texts, {"entities": self._said["entities"]}):
             said = parse_observation(raw, run=self._run, agent=self._agent, at=0)
-            recorded = Recording(draft, said, said.text, graph.near).run()
+            recorded = Recording(draft, said, graph.near).run()
         for mention in recorded.mentions:
             if mention.ref == ref:
                 return Resolved(ref, mention.id, mention.decision)

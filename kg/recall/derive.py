@@ -12,6 +12,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kg.model import moment
 from kg.recall.schema import ITEM, MEMBER
 from kg.text import fold
 
@@ -135,7 +136,7 @@ def _against(one: _Held, other: _Held) -> bool:
 
 
 def _held(key: str, value: str, claim: Claim) -> _Held:
-    return _Held(key, value, claim.since, claim.until)
+    return _Held(key, value, moment(claim.since), moment(claim.until))
 
 
 def _single(terms: Mapping[str, Any]) -> frozenset[str]:
