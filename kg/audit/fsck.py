@@ -114,7 +114,7 @@ class _Checker:
         self._raw_lines[path] = data.count(b"\n") + (not data.endswith(b"\n"))
         name = parse_raw_name(path)
         if name is None:
-            yield _fault(path, "has a name that says neither run nor agent", "capture it again")
+            yield _note(path, "has a name that says neither run nor agent", "kept as it is")
         elif name.digits and not hashlib.sha256(data).hexdigest().startswith(name.digits):
             yield _fault(
                 path, "holds other bytes than its name says", f"find when: git log -- {path}"

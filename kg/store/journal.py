@@ -25,16 +25,26 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A write in progress: `ref` moves to `new`; `nonce` marks our index.lock."""
+    """A write in progress: `ref` moves to `new`; `nonce` marks our index.lock.
+
+    `stamp` (inode, size, time) tells the index file that this write publishes from any other.
+    """
 
     nonce: str
     ref: str
     new: str
     changes: tuple[Change, ...]
+    stamp: tuple[int, ...] = ()
 
     def save(self, state: str, *, sync: bool) -> None:
         """Put it on disk; a torn one is none, and the ref moves only when it is whole."""
-        members = {"nonce": self.nonce, "ref": self.ref, "new": self.new, "changes": self.changes}
+        members = {
+            "nonce": self.nonce,
+            "ref": self.ref,
+            "new": self.new,
+            "changes": self.changes,
+            "stamp": self.stamp,
+        }
         with open(f"{state}/journal", "w", encoding="utf-8") as file:
             file.write(json.dumps(members))
             if sync:
@@ -48,7 +58,7 @@ def load(state: str, name: str = "journal") -> Journal | None:
         with open(f"{state}/{name}", encoding="utf-8") as file:
             raw: dict[str, Any] = json.load(file)
         changes = tuple(Change(*change) for change in raw["changes"])
-        return Journal(raw["nonce"], raw["ref"], raw["new"], changes)
+        return Journal(raw["nonce"], raw["ref"], raw["new"], changes, tuple(raw["stamp"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

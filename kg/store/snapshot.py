@@ -36,15 +36,18 @@ class Snapshot:
     Paths are relative to the store. Symbolic links are not followed and read as absent.
     """
 
-    __slots__ = ("_objects", "commit", "tree")
+    __slots__ = ("_ids", "_objects", "commit", "tree")
 
     def __init__(self, objects: Objects, commit: str, tree: str) -> None:
         self._objects, self.commit, self.tree = objects, commit, tree
+        self._ids: dict[str, str] = {}  # a write asks for each path several times
 
     def id_of(self, path: str) -> str:
         """Return the blob id of a file, "" where there is none."""
-        found = self._objects.entry(self.tree, path) if self.tree else None
-        return found.id if found is not None and found.kind == "blob" else ""
+        if path not in self._ids:
+            found = self._objects.entry(self.tree, path) if self.tree else None
+            self._ids[path] = found.id if found is not None and found.kind == "blob" else ""
+        return self._ids[path]
 
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes, None where there is none."""

@@ -78,6 +78,11 @@ class IndexFile:
         ]
         self._git("update-index", "-z", "--index-info", data="".join(lines).encode())
 
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """What tells the new index file from any other, here or in the old one's place."""
+        return _stamp(self._new)
+
     def publish(self) -> None:
         """Put the new index in the place of the old one."""
         os.replace(self._new, self._old)
@@ -87,8 +92,10 @@ class IndexFile:
         """Stage again what another git took back; return whether it had.
 
         A `git commit` that `outlast_readers` did not see. Told from a person's doing by the
-        file, which is still as written.
+        file, which is still as written. An index that is still our own needs no look.
         """
+        if written.stamp and written.stamp == _stamp(self._old):
+            return False
         staged, files = self.ids(c.path for c in written.changes), Worktree(self._repository)
         behind = {
             c.path: c.new
@@ -162,6 +169,14 @@ class IndexFile:
     def _git(self, *args: str, data: bytes = b"") -> bytes:
         place = self._repository.place
         return git(place.gitdir, args, top=place.top, data=data, index=self._new)
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return ()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _look_for(name: bytes, data: bytes) -> str:

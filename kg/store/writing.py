@@ -137,7 +137,9 @@ class _Writing:
             self._step("staged")
             ref, state = self._repository.ref_of_head(), self._repository.place.state
             changes = tuple(self._changes)
-            Journal(self._nonce, ref, commits[-1], changes).save(state, sync=not self._bare)
+            stamp = self._index.stamp if self._index is not None else ()
+            record = Journal(self._nonce, ref, commits[-1], changes, stamp)
+            record.save(state, sync=not self._bare)
             self._step("journal")
             try:
                 self._repository.move(ref, before.commit, commits[-1], "kg", self._deadline)
