@@ -14,8 +14,8 @@ def main() -> None:
     """Run the command that sys.argv names."""
     argv = sys.argv[1:]
     before = 0
-    while argv[before : before + 1] == ["-C"]:
-        before += 2
+    while argv[before:] and argv[before].startswith("-C"):
+        before += 1 if argv[before][2:] else 2  # -CDIR or -C DIR, as click has it
     if argv[before : before + 1] == ["recall"]:
         recall(argv[:before] + argv[before + 1 :])
     from kg.cli import main as cli

@@ -47,7 +47,7 @@ DEVICES = frozenset(
     {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in range(10)}
 )
 # Controls but tab and line feed, and lone surrogates, which UTF-8 cannot carry.
-_UNTEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+UNTEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Source(NamedTuple):
@@ -149,7 +149,7 @@ def check_text(text: object, what: str, limit: int = MAX_VALUE) -> str:
         raise RefusedError(
             f"{what} has {len(text)} characters, over {limit}: keep long text in raw/ and quote it"
         )
-    if _UNTEXT.search(text):
+    if UNTEXT.search(text):
         raise RefusedError(f"{what} holds a control character or half a character: remove it")
     return normalize("NFC", text)
 

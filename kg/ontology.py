@@ -203,26 +203,29 @@ def extend(base: Ontology, more: Mapping[str, Any]) -> Ontology:
     Raises:
         OntologyError: a definition breaks a rule, or a type names no collision.
     """
-    types = dict(base.types)
-    for name, members in more.get("types", {}).items():
-        types[name] = _type(name, members, base)
+    types = {**base.types, **{n: _type(n, m) for n, m in more.get("types", {}).items()}}
     known = Ontology(types, {}, {})
+    if base.types:
+        for name in more.get("types", {}):
+            others = {n: t for n, t in types.items() if n != name}
+            check_new_type(types[name], Ontology({**base.types, **others}, {}, {}))
     keys = {n: _term(n, m, known, "key") for n, m in more.get("keys", {}).items()}
     predicates = {n: _term(n, m, known, "predicate") for n, m in more.get("predicates", {}).items()}
-    return Ontology(types, {**base.keys, **keys}, {**base.predicates, **predicates})
+    made = Ontology(types, {**base.keys, **keys}, {**base.predicates, **predicates})
+    for key in made.keys.values():
+        if key.edge and key.edge not in made.predicates:
+            raise OntologyError(f"{key.name}: its edge {key.edge!a} is no predicate: declare it")
+    return made
 
 
-def _type(name: str, members: Mapping[str, Any], base: Ontology) -> Type:
-    made = Type(
+def _type(name: str, members: Mapping[str, Any]) -> Type:
+    return Type(
         name=name,
         prefix=members.get("prefix", name.lower()),
         definition=members.get("definition", ""),
         confused_with=tuple(members.get("confused_with", ())),
         because=members.get("because", ""),
     )
-    if base.types:
-        check_new_type(made, base)
-    return made
 
 
 def check_new_type(made: Type, base: Ontology) -> None:

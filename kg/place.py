@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+VARIABLES = ("KG_STORE", "KG_RUN", "KG_AGENT")  # of the environment; no other means anything
 MARKER = b'"kg_format"'  # the first key of every store.json: other programs use that name too
 _HEX = frozenset(b"0123456789abcdef")
 
@@ -55,6 +56,18 @@ class Place:
     def state(self) -> str:
         """The folder for what is derived and local: index, lock, journal, outbox."""
         return self.gitdir + "/kg" if self.gitdir else ""
+
+    @property
+    def name(self) -> str:
+        """What the files in `state` that are this store's alone are told apart by, "" mostly."""
+        return "" if self.prefix in ("", "memory") else self.prefix.replace("/", "+")
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return what to say of each KG_* variable that means nothing, such as a mistyped one."""
+    names = [name for name in environ if name.startswith("KG_") and name not in VARIABLES]
+    known = ", ".join(VARIABLES)
+    return [f"{name} is not a variable kg knows ({known}): ignored" for name in sorted(names)]
 
 
 def find(start: str | None, environ: Mapping[str, str], cwd: str) -> Place:

@@ -1,4 +1,4 @@
-"""What must hold of any store at any time, checked without the code that wrote it."""
+"""What must hold of any store at any time: by git, the format's readers and writers, and fsck."""
 
 from __future__ import annotations
 

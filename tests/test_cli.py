@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from commands import Kg
 from stores import acme, git, in_tree, observed, store
 
-from kg.cli.app import commands
+from kg.cli.app import cli, commands
 from kg.graph import Graph
 
 API = "object/payments-api"
@@ -264,12 +267,24 @@ def test_a_damaged_file_does_not_hide_the_rest(kg: Kg, graph: Graph) -> None:
     assert any("acme-corp.json" in f["path"] for f in ran.json("fsck")["findings"])
 
 
-@pytest.mark.parametrize("name", sorted(commands()))
-def test_every_command_has_help_with_an_example(name: str, kg: Kg) -> None:
-    """Each command's help says in a line what it does and shows a command to type."""
-    out = kg.ok(name, "--help")
-    assert f"kg {name}" in out.partition("\n")[2], out
-    assert "--json" in out or name in ("recall", "completion", "add", "alias", "ontology")
+def _names(group: click.Group) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        yield (name,)
+        if isinstance(command, click.Group):
+            yield from ((name, *below) for below in _names(command))
+
+
+assert commands()  # which registers them
+
+
+@pytest.mark.parametrize("name", sorted(_names(cli)), ids=" ".join)
+def test_every_command_has_help_with_an_example(name: tuple[str, ...], kg: Kg) -> None:
+    """Help of each command and subcommand says what it does, and has a line with it to type."""
+    usage, _, rest = kg.ok(*name, "--help").partition("\n\n")
+    assert usage.startswith("Usage: kg ")
+    assert rest.strip()[0].isupper(), rest
+    assert re.search(rf"^ *kg {' '.join(name)}( |$)", rest, re.MULTILINE), rest
+    assert "--json" in rest or name in {("recall",), ("completion",), ("add",), ("alias",)}
 
 
 def test_ids_complete_in_the_shell(graph: Graph) -> None:

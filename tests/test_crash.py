@@ -100,6 +100,35 @@ def test_killed_at_each_step(layout: str, tmp_path: Path) -> None:
         assert status(graph) == "", step
 
 
+def test_killed_beside_another_store(tmp_path: Path) -> None:
+    """What a writer of one store leaves behind, a writer of another in the repository mends."""
+    names = steps("in-tree", tmp_path / "steps")
+    for step in names:
+        graph = make("in-tree", tmp_path / step)
+        other = store(Path(graph.place.top, "other/mem2"), "in-tree")
+        other.remember([OLD])
+        killed(graph, step)
+        other = opened(other)
+        assert status(other) == "", step
+        assert not other.remember([NEW]).queued
+        assert status(other) == "", step
+        check_whole(opened(graph), step, names)
+        assert status(graph) == "", step
+
+
+def test_a_lagging_index_beside_another_store(tmp_path: Path) -> None:
+    """An index put back by a git that had read it before is mended by the other store's write."""
+    graph = make("in-tree", tmp_path)
+    other = store(Path(graph.place.top, "other/mem2"), "in-tree")
+    index = Path(graph.place.gitdir, "index")
+    before = index.read_bytes()
+    graph.remember([NEW])
+    index.write_bytes(before)
+    assert status(graph) != ""
+    other.remember([OLD])
+    assert status(graph) == ""
+
+
 @pytest.mark.parametrize("layout", ["own", "in-tree"])
 def test_killed_beside_a_hand_edit(layout: str, tmp_path: Path) -> None:
     """A person's edit of another file, made before, outlives a kill at each step."""
@@ -243,7 +272,7 @@ def test_killed_at_any_moment(layout: str, kills: int, tmp_path: Path) -> None:
     graph = make(layout, tmp_path)
     rng, acknowledged = random.Random(kills), set[str]()
     for kill in range(kills):
-        acknowledged |= _writes_until_killed(graph, kill, rng.uniform(0.0, 0.06))
+        acknowledged |= _writes_until_killed(graph, kill, rng)
         graph = opened(graph)
         assert left(graph) == []
         assert status(graph) == ""
@@ -254,8 +283,11 @@ def test_killed_at_any_moment(layout: str, kills: int, tmp_path: Path) -> None:
     assert acknowledged
 
 
-def _writes_until_killed(graph: Graph, kill: int, after: float) -> set[str]:
-    """Fork a process that writes fact after fact, kill it, and return what it acknowledged."""
+def _writes_until_killed(graph: Graph, kill: int, rng: random.Random) -> set[str]:
+    """Fork a process that writes fact after fact, kill it, and return what it acknowledged.
+
+    The kill comes some moment after an acknowledgement, so that there is one on any machine.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -265,11 +297,12 @@ def _writes_until_killed(graph: Graph, kill: int, after: float) -> set[str]:
             mine.remember([observed(f"note {value}\n", (f"it{number % 3}", "note", value))])
             os.write(writing, f"{value}\n".encode())
     os.close(writing)
-    time.sleep(0.01 + after)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
     with os.fdopen(reading, "rb") as file:
-        return set(file.read().decode().split())
+        first = [file.readline() for _ in range(rng.randint(1, 3))]
+        time.sleep(rng.uniform(0.0, 0.03))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return set(b"".join([*first, file.read()]).decode().split())
 
 
 def _values(graph: Graph, id_: str) -> set[str]:

@@ -58,7 +58,8 @@ class Remembering(RuleBasedStateMachine):
         self.graph = store(Path(self.folder, "memory"))
         self.ids: dict[str, str] = {}  # name -> id, once it was mentioned
         self.named: dict[str, str] = {}  # id -> its present name
-        self.live: set[Key] = set()
+        self.live: dict[Key, str] = {}  # latest run that said it
+        self.told: set[tuple[str, str]] = set()  # renames, by run and name
         self.gone: dict[Key, str] = {}  # latest run that retracted it
         self.commits = 1
 
@@ -96,8 +97,11 @@ class Remembering(RuleBasedStateMachine):
         raw = {"run": run, "agent": agent, "text": f"no longer {k} {v}\n",
                "retract": [{"entity": id_, "lines": 1, **what}]}  # fmt: skip
         answer = self._remember([raw])
-        assert [s.outcome for s in answer[0].retracted] == ["retracted"]
-        self.live.remove(key)
+        late = run_order(run) < run_order(self.live[key])
+        assert [s.outcome for s in answer[0].retracted] == ["seen since" if late else "retracted"]
+        if late:
+            return
+        del self.live[key]
         self.gone[key] = max(self.gone.get(key, "r0"), run, key=run_order)
 
     @precondition(lambda self: self.named)
@@ -110,10 +114,14 @@ class Remembering(RuleBasedStateMachine):
         if self.ids.get(fold(new), id_) != id_:
             self._refused(raw)
             return
+        again = (run, new) in self.told and (id_, "also-known-as", fold(new)) in self.live
         self._remember([raw])
+        self.told.add((run, new))
+        if again:
+            return
         self.ids[fold(new)] = id_
         if self.named[id_] != new:
-            self.live.add((id_, "also-known-as", fold(self.named[id_])))
+            self._seen((id_, "also-known-as", fold(self.named[id_])), run)
         self.named[id_] = new
 
     @rule(name=objects, outcome=st.sampled_from(["failed", "worked"]), run=runs)
@@ -130,8 +138,9 @@ class Remembering(RuleBasedStateMachine):
         found = self._remember(raws)
         self._meet(found[0], name)
         key = (self.ids[fold(name)], "tag", "t")
-        if any(not self._still_gone(key, run) for run in both):
-            self.live.add(key)
+        for run in both:
+            if not self._still_gone(key, run):
+                self._seen(key, run)
 
     @rule(
         bad=st.sampled_from([{"k": "unheard-of"}, {"lines": 9}, {"v": 0.5}, {"entity": "nobody"}])
@@ -163,7 +172,7 @@ class Remembering(RuleBasedStateMachine):
         for path, blob in self.graph.at().files("edges"):
             edge = parse_edge(self.graph.at().blob(blob), path)
             found.add((edge.subject, edge.predicate, edge.object))
-        assert found == self.live
+        assert found == set(self.live)
 
     @invariant()
     def head_is_the_folder_and_sound(self) -> None:
@@ -232,7 +241,10 @@ class Remembering(RuleBasedStateMachine):
                 key[2]
             }
             assert {fold(w) for w, _ in stated.against} == against
-        self.live.add(key)
+        self._seen(key, run)
+
+    def _seen(self, key: Key, run: str) -> None:
+        self.live[key] = max(self.live.get(key, "r0"), run, key=run_order)
 
     def _said(self) -> list[Key]:
         """What is held, but for the other names, by which things are found."""

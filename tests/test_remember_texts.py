@@ -181,4 +181,4 @@ def test_a_secret_refuses_the_write_and_is_never_told(graph: Graph) -> None:
     stored = Path(graph.place.folder, answer.recorded[0].raw).read_text()
     assert secret not in stored
     assert stored.count("\n") == 2
-    assert answer.recorded[0].redacted[0][0] == 2
+    assert answer.recorded[0].redacted[0][0] == "line 2"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kg import secrets
+from kg.audit.rules import Valued, broken, ids_of, sources_of
 from kg.errors import FormatError, RefusedError
 from kg.format import (
     EDGES,
@@ -13,7 +15,6 @@ from kg.format import (
     TRIED,
     dump_edge,
     dump_entity,
-    dump_settings,
     dump_trace,
     edge_path,
     entity_path,
@@ -23,6 +24,7 @@ from kg.format import (
     parse_trace,
 )
 from kg.format.settings import PATH as SETTINGS
+from kg.format.settings import check_version
 from kg.gitprogram import git
 from kg.graph import Graph
 from kg.graph.draft import Draft
@@ -51,7 +53,7 @@ def drafts(graph: Graph) -> list[Drafted]:
     found = []
     for line in git(place.gitdir, args, top=place.top).decode("utf-8", "replace").split("\0")[:-1]:
         flags, path = line[:2], line[3:].removeprefix(prefix)
-        if not path.endswith(".kg-tmp"):
+        if _ours(path) and not path.endswith(".kg-tmp"):
             state = (
                 "removed" if "D" in flags else "added" if flags in ("??", "A ", "AM") else "edited"
             )
@@ -59,23 +61,28 @@ def drafts(graph: Graph) -> list[Drafted]:
     return found
 
 
-def commit(graph: Graph, message: str = "") -> tuple[str, list[Drafted]]:
+def commit(graph: Graph, message: str = "", paths: Sequence[str] = ()) -> tuple[str, list[Drafted]]:
     """Commit what a person has edited by hand, in canonical form; return (commit, files).
+
+    `paths` name files to put into canonical form though nobody has edited them.
 
     Raises:
         RefusedError: an edit is not valid: a raw/ file changed, a source that names no line, an
             edge to nothing, a secret. Nothing was written.
         FormatError: a file breaks the format.
     """
-    found = [d for d in drafts(graph) if _ours(d.path)]
+    found = drafts(graph)
+    known = {d.path for d in found}
+    found += [Drafted(path, "rewritten") for path in paths if path not in known and _ours(path)]
     files = Worktree(graph.repository)
     edited = {d.path: files.id_of(d.path) for d in found}
 
     def edit(draft: Draft) -> str:
-        for drafted in found:
-            _take(graph, draft, drafted)
-        for drafted in found:
-            _check_references(graph, draft, drafted)
+        taken = [_take(graph, draft, drafted) for drafted in found]
+        for drafted, value in zip(found, taken, strict=True):
+            if value is not None:
+                _check(draft, drafted.path, value)
+        _check_gone(graph, draft, found)
         return message or f"Edit {', '.join(d.path for d in found[:2])} by hand"
 
     return (graph.change(edit, op="edit", edited=edited) if found else ""), found
@@ -85,83 +92,101 @@ def _ours(path: str) -> bool:
     return path == SETTINGS or path.partition("/")[0] in (ENTITIES, EDGES, RAW, TRIED)
 
 
-def _take(graph: Graph, draft: Draft, drafted: Drafted) -> None:
-    """Put one edited file into the draft, canonical."""
+def _take(graph: Graph, draft: Draft, drafted: Drafted) -> Valued | None:
+    """Put one edited file into the draft, canonical; return the value it holds."""
     path, folder = drafted.path, drafted.path.partition("/")[0]
     if folder == RAW and drafted.state != "added":
         raise RefusedError(f"{path}: a file of raw/ never changes: git restore it")
-    if drafted.state == "removed":
-        draft.put_file(path, None)
-        return
-    data = _bytes(graph, path)
-    secrets.check(data.decode("utf-8", "replace"), path)
     if folder == RAW:
         raise RefusedError(
             f"{path}: raw/ is filled by kg capture {path}, which names it by its content"
         )
-    draft.put_file(path, _canonical(draft, path, data))
+    if drafted.state == "removed":
+        _remove(graph, draft, path)
+        return None
+    data = _bytes(graph, path)
+    secrets.check(data.decode("utf-8", "replace"), path)
+    return _put(draft, path, data)
 
 
-def _canonical(draft: Draft, path: str, data: bytes) -> bytes:
+def _put(draft: Draft, path: str, data: bytes) -> Valued | None:
     folder = path.partition("/")[0]
     if folder == ENTITIES:
         entity = parse_entity(data, path)
         _same_path(path, entity_path(entity.id, draft.settings.fan_out))
-        for fact in entity.facts:
-            draft.ontology.check_fact(entity.id, fact.k, fact.v)
         draft.put(entity)
-        known = draft.entity(entity.id)
-        return dump_entity(known or entity)
+        entity = draft.entity(entity.id) or entity
+        draft.rewrite(entity.id, dump_entity(entity))
+        return entity
     if folder == EDGES:
         edge = parse_edge(data, path)
         _same_path(path, edge_path(*edge.key, draft.settings.fan_out))
-        draft.ontology.check_edge(*edge.key)
-        return dump_edge(edge)
+        draft.put_edge(edge)
+        draft.rewrite(edge.key, dump_edge(edge))
+        return edge
     if folder == TRIED:
-        return dump_trace(parse_trace(data, path))
-    return dump_settings(parse_settings(data))
+        trace = parse_trace(data, path)
+        draft.put_file(path, dump_trace(trace))
+        return trace
+    settings = parse_settings(data)
+    check_version(settings)
+    if settings.fan_out != draft.settings.fan_out:
+        raise RefusedError(f"{path}: fan_out says where files lie, kg keeps it: put it back")
+    draft.put_settings(settings)
+    return None
 
 
-def _check_references(graph: Graph, draft: Draft, drafted: Drafted) -> None:
-    """Refuse an edit that leaves a pointer to nothing."""
-    if drafted.state == "removed":
-        _check_removed(graph, draft, drafted.path)
-        return
-    data = draft.file(drafted.path) or b""
-    folder = drafted.path.partition("/")[0]
-    sources: list[str] = []
-    ids: list[str] = []
-    if folder == ENTITIES:
-        entity = parse_entity(data, drafted.path)
-        sources = [f.src for f in entity.facts] + [r.because for r in entity.retracted]
-        keys = draft.ontology.keys
-        ids = [str(f.v) for f in entity.facts if draft.ontology.takes_entity(keys[f.k])]
-    elif folder == EDGES:
-        edge = parse_edge(data, drafted.path)
-        sources = [c.src for c in edge.claims] + [j.src for j in edge.judgements]
-        ids = [edge.subject, edge.object]
-    elif folder == TRIED:
-        trace = parse_trace(data, drafted.path)
-        sources, ids = [trace.src], list(trace.about)
-    for src in sources:
+def _remove(graph: Graph, draft: Draft, path: str) -> None:
+    before, folder = graph.at().read(path), path.partition("/")[0]
+    if folder == ENTITIES and before is not None:
+        draft.remove(parse_entity(before, path).id)
+    elif folder == EDGES and before is not None:
+        draft.remove_edge(parse_edge(before, path).key)
+    else:
+        draft.put_file(path, None)
+
+
+def _check(draft: Draft, path: str, value: Valued) -> None:
+    """Refuse an edit that breaks the ontology or points to nothing."""
+    for problem, _ in broken(value, draft.ontology):
+        raise RefusedError(f"{path}: {problem}")
+    for src in sources_of(value):
         if parse_source(src).last > draft.line_count(parse_source(src)):
-            raise RefusedError(f"{drafted.path}: {src} names no line: name one that is there")
-    for id_ in ids:
+            raise RefusedError(f"{path}: {src} names no line: name one that is there")
+    for id_ in ids_of(value, draft.ontology):
         if draft.entity(id_) is None:
-            raise RefusedError(f"{drafted.path}: there is no {id_}: add it first")
+            raise RefusedError(f"{path}: there is no {id_}: add it first")
 
 
-def _check_removed(graph: Graph, draft: Draft, path: str) -> None:
-    if path.partition("/")[0] != ENTITIES:
+def _check_gone(graph: Graph, draft: Draft, found: Sequence[Drafted]) -> None:
+    """Refuse to remove an entity that something still points to: looks through all files."""
+    gone = {id_ for id_ in _removed_ids(graph, found) if draft.entity(id_) is None}
+    if not gone:
         return
-    before = graph.at().read(path)
-    id_ = parse_entity(before, path).id if before is not None else ""
-    for subject, predicate, object_, edge in graph.index().edges_of(id_) if id_ else ():
-        if draft.file(edge) is not None:
-            raise RefusedError(
-                f"{path}: {subject} {predicate} {object_} would point to nothing: "
-                f"remove {edge} as well, or kg retract"
-            )
+    snapshot, edited = graph.at(), {d.path for d in found}
+    for path, blob in snapshot.files():
+        data = snapshot.blob(blob)
+        if path in edited or not any(id_.encode() in data for id_ in gone):
+            continue
+        value = _value(path, data)
+        for id_ in gone.intersection(ids_of(value, draft.ontology) if value else ()):
+            raise RefusedError(f"{path} points to {id_}, which you removed: mend it as well")
+
+
+def _removed_ids(graph: Graph, found: Sequence[Drafted]) -> Iterator[str]:
+    for drafted in found:
+        before = graph.at().read(drafted.path)
+        if drafted.state == "removed" and before and drafted.path.startswith(ENTITIES):
+            yield parse_entity(before, drafted.path).id
+
+
+def _value(path: str, data: bytes) -> Valued | None:
+    folder = path.partition("/")[0]
+    if folder == ENTITIES:
+        return parse_entity(data, path)
+    if folder == EDGES:
+        return parse_edge(data, path)
+    return parse_trace(data, path) if folder == TRIED else None
 
 
 def _bytes(graph: Graph, path: str) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kg import secrets
 from kg.audit.drafts import drafts
+from kg.audit.rules import Valued, broken, ids_of, sources_of
 from kg.errors import KgError
 from kg.format import (
     EDGES,
@@ -74,13 +75,9 @@ class _Checker:
         yield from self._check_settings()
         for path, id_ in self._snapshot.files():
             yield from self._check_file(path, self._snapshot.blob(id_))
-        for path, entity in self.entities.values():
-            yield from self._check_entity(path, entity)
-        for path, edge in self.edges.values():
-            yield from self._check_edge(path, edge)
-        for path, trace in self._traces:
-            yield from self._check_sources(path, [trace.src])
-            yield from self._check_ids(path, list(trace.about))
+        found: list[tuple[str, Valued]] = [*self.entities.values(), *self.edges.values()]
+        for path, value in [*found, *self._traces]:
+            yield from self._check_rules(path, value)
         yield from self._check_index()
 
     def _check_settings(self) -> Iterator[Finding]:
@@ -142,12 +139,16 @@ class _Checker:
             yield _fault(
                 path,
                 "is not in canonical form, or its aliases or contested keys are wrong",
-                "save the file once more by hand and run kg commit",
+                f"kg commit {path}",
             )
 
     def _placed(self, path: str, wanted: str) -> Iterator[Finding]:
         if path != wanted:
-            yield _fault(path, f"its id belongs to {wanted}", f"git mv {path} {wanted}, kg commit")
+            yield _fault(
+                path,
+                f"its id belongs to {wanted}",
+                "git mv it there, kg commit",
+            )
 
     def _twin(self, path: str, other: tuple[str, Any] | None, what: str) -> Iterator[Finding]:
         if other is not None:
@@ -155,38 +156,14 @@ class _Checker:
                 path, f"{what} is in {other[0]} as well", "merge the two by hand, kg commit"
             )
 
-    def _check_entity(self, path: str, entity: Entity) -> Iterator[Finding]:
-        ontology = self.settings.ontology
-        sources = [f.src for f in entity.facts] + [s.src for s in entity.seen_again]
-        sources += [s for r in entity.retracted for s in (r.because, r.what.src)]
-        yield from self._check_sources(path, sources)
-        for fact in entity.facts:
-            try:
-                key = ontology.check_fact(entity.id, fact.k, fact.v)
-            except KgError as error:
-                yield _fault(path, str(error), f"kg retract {entity.id} {fact.k} --because WHY")
-                continue
-            if ontology.takes_entity(key):
-                yield from self._check_ids(path, [str(fact.v)])
-        try:
-            if ontology.type_of(entity.id).name != entity.type:
-                yield _fault(path, f"its type {entity.type!a} is not that of its id", "correct it")
-        except KgError as error:
-            yield _fault(path, str(error), "declare the type with kg ontology add-type")
-
-    def _check_edge(self, path: str, edge: Edge) -> Iterator[Finding]:
-        sources = [c.src for c in edge.claims] + [j.src for j in edge.judgements]
-        yield from self._check_sources(path, sources + [s.src for s in edge.seen_again])
-        yield from self._check_ids(path, [edge.subject, edge.object])
-        try:
-            self.settings.ontology.check_edge(*edge.key)
-        except KgError as error:
-            yield _fault(
-                path, str(error), f"kg retract {edge.subject} {edge.predicate} {edge.object}"
-            )
+    def _check_rules(self, path: str, value: Valued) -> Iterator[Finding]:
+        for problem, remedy in broken(value, self.settings.ontology):
+            yield _fault(path, problem, remedy)
+        yield from self._check_sources(path, sources_of(value))
+        yield from self._check_ids(path, ids_of(value, self.settings.ontology))
 
     def _check_sources(self, path: str, sources: list[str]) -> Iterator[Finding]:
-        for src in dict.fromkeys(sources):
+        for src in sources:
             source = parse_source(src)
             lines = self._raw_lines.get(source.path, 0)
             if source.last > lines:

@@ -6,8 +6,9 @@ fan-out moved, and is faster than line blame (GIT.md, 5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 from kg.errors import FormatError, NotFoundError
@@ -25,9 +26,8 @@ from kg.format import (
 )
 from kg.gitprogram import git
 from kg.graph import Graph
-from kg.model import Edge, Entity, Fact, Value
+from kg.model import Claim, Edge, Entity, Fact, Value
 
-_FORMAT = "%x01%H%x00%an%x00%at%x00%B%x00"  # a commit's head; the changed paths follow
 _NONE = "0" * 40
 
 
@@ -35,8 +35,8 @@ _NONE = "0" * 40
 class Event:
     """One thing a commit did; `k` and `v` are empty where it is about more than one fact.
 
-    `what` is new, seen again, retracted, removed, met, renamed, tried, judged, captured,
-    changed or unreadable.
+    `what` is new, seen again, retracted, removed, met, renamed, tried, captured, changed,
+    unreadable, or judged with the verdict.
     """
 
     what: str
@@ -90,61 +90,75 @@ def entries(graph: Graph, paths: Sequence[str] = (), limit: int = 0) -> Iterator
     place = graph.place
     prefix = f"{place.prefix}/" if place.prefix else ""
     wanted = [prefix + path for path in paths] or ([place.prefix] if prefix else [])
+    mark = token_hex(16)  # no message can hold what is drawn after it was written
     args = ["log", "-z", "--raw", "--no-renames", "--no-abbrev"]
-    args += [f"--format={_FORMAT}", *([f"-n{limit}"] if limit else [])]
+    args += [f"--format={mark}%H%x00%an%x00%at%x00%B%x00", *([f"-n{limit}"] if limit else [])]
     data = git(place.gitdir, [*args, "HEAD", "--", *wanted]).decode("utf-8", "replace")
-    for block in data.split("\x01")[1:]:
+    for block in data.split(mark)[1:]:
         yield _entry(block, prefix)
 
 
 def events(graph: Graph, entry: Entry) -> list[Event]:
     """Return what a commit did, facts first."""
     found: list[Event] = []
-    moved = {c.path.rpartition("/")[2]: c.old for c in entry.changes if not c.new}
+    gone = {c.path: c.old for c in entry.changes if not c.new}
+    come = {c.path for c in entry.changes if c.new and not c.old}
     for change in entry.changes:
-        name = change.path.rpartition("/")[2]
-        if not change.new and any(c.new and c.path.endswith("/" + name) for c in entry.changes):
+        flat, deep = _flat(change.path), _deep(change.path)
+        if not change.new and deep in come:
             continue  # the fan-out moved it: told with its new path
-        old = change.old or (moved.get(name, "") if change.new else "")
+        old = change.old or (gone.get(flat, "") if flat != change.path else "")
         found += _events(graph, Change(path=change.path, old=old, new=change.new))
     order = {"captured": 2, "changed": 1, "met": -1}
     return sorted(found, key=lambda e: order.get(e.what, 0))
 
 
-def origin(graph: Graph, id_: str, fact: Fact) -> Entry | None:
-    """Return the commit that brought a fact's own line."""
-    return _brought(
-        graph, entity_paths(id_), lambda data, path: fact in parse_entity(data, path).facts
-    )
+def origin(graph: Graph, history: Sequence[Entry], fact: Fact) -> Entry | None:
+    """Return the commit that brought a fact's own line; `history` is its entity's."""
+    return _brought(graph, history, lambda data, path: fact in parse_entity(data, path).facts)
 
 
-def edge_origin(graph: Graph, edge: Edge, since: str | None) -> Entry | None:
+def edge_origin(graph: Graph, edge: Edge, claim: Claim) -> Entry | None:
     """Return the commit that brought an edge's claim."""
-    claim = next(c for c in edge.claims if c.since == since)
     plain = edge_path(*edge.key, ())
-    paths = [plain, fanned(plain.rpartition("/")[0], plain.rpartition("/")[2])]
-    return _brought(graph, paths, lambda data, path: claim in parse_edge(data, path).claims)
+    history = list(entries(graph, [plain, _deep(plain)]))
+    return _brought(graph, history, lambda data, path: claim in parse_edge(data, path).claims)
 
 
 def entity_paths(id_: str) -> list[str]:
     """Return the paths an entity's file may have had: flat, and fanned out."""
     plain = entity_path(id_, ())
-    folder, _, name = plain.rpartition("/")
-    return [plain, fanned(folder, name)]
+    return [plain, _deep(plain)]
 
 
-def _brought(graph: Graph, paths: list[str], holds: Any) -> Entry | None:  # noqa: ANN401
+def _deep(path: str) -> str:
+    """Return the fanned-out path of a file that lies flat; another path as it is."""
+    parts = path.split("/")
+    return fanned("/".join(parts[:2]), parts[2]) if len(parts) == 3 else path
+
+
+def _flat(path: str) -> str:
+    """Return the flat path of a file that lies fanned out; another path as it is."""
+    parts = path.split("/")
+    return "/".join([*parts[:2], parts[3]]) if len(parts) == 4 else path
+
+
+def _brought(
+    graph: Graph, history: Sequence[Entry], holds: Callable[[bytes, str], bool]
+) -> Entry | None:
     """Return the oldest of the latest unbroken row of commits after which the files hold it."""
     found = None
-    for entry in entries(graph, paths):
+    for entry in history:
         news = [c for c in entry.changes if c.new]
+        if not entry.changes:
+            continue  # a merge, whose changes are told on its branches
         if not any(_holds(graph, c, holds) for c in news):
             break
         found = entry
     return found
 
 
-def _holds(graph: Graph, change: Change, holds: Any) -> bool:  # noqa: ANN401
+def _holds(graph: Graph, change: Change, holds: Callable[[bytes, str], bool]) -> bool:
     try:
         return bool(holds(graph.repository.blob(change.new), change.path))
     except FormatError:

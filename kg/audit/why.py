@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
-from kg.audit.history import Entry, edge_origin, origin
-from kg.errors import KgError, NotFoundError
+from kg.audit.history import Entry, edge_origin, entity_paths, entries, origin
+from kg.errors import NotFoundError, StoreError
 from kg.graph import Graph
 from kg.model import (
     Claim,
     Edge,
     Entity,
+    Fact,
     Retraction,
     Sighting,
     parse_raw_name,
@@ -20,6 +22,7 @@ from kg.model import (
     value_text,
 )
 
+T = TypeVar("T")
 CONTEXT = 1  # lines shown before and after the source line
 
 
@@ -80,7 +83,9 @@ def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
     draft = graph.draft(graph.at())
     entity = draft.existing(id_, graph.near)
     edges = [e for e in draft.edges_of(id_) if e.claims]
-    found = [_fact(graph, entity, f) for f in entity.facts if key in ("", f.k)]
+    facts = [f for f in entity.facts if key in ("", f.k)]
+    history = _maybe(lambda: list(entries(graph, entity_paths(id_)))) if facts else None
+    found = [_fact(graph, entity, f, history or []) for f in facts]
     found += [
         _edge(graph, e, claim) for e in edges if key in ("", e.predicate) for claim in e.claims
     ]
@@ -106,7 +111,7 @@ def source_lines(graph: Graph, src: str, context: int = CONTEXT) -> tuple[Line, 
     )
 
 
-def _fact(graph: Graph, entity: Entity, fact: Any) -> Evidence:  # noqa: ANN401
+def _fact(graph: Graph, entity: Entity, fact: Fact, history: list[Entry]) -> Evidence:
     return Evidence(
         id=entity.id,
         k=fact.k,
@@ -115,7 +120,7 @@ def _fact(graph: Graph, entity: Entity, fact: Any) -> Evidence:  # noqa: ANN401
         claim=fact,
         agent=_agent(fact.src),
         lines=source_lines(graph, fact.src),
-        entry=_maybe(lambda: origin(graph, entity.id, fact)),
+        entry=origin(graph, history, fact),
         again=tuple(s for s in entity.seen_again if s.identity == fact.identity),
     )
 
@@ -129,7 +134,7 @@ def _edge(graph: Graph, edge: Edge, claim: Claim) -> Evidence:
         claim=claim,
         agent=_agent(claim.src),
         lines=source_lines(graph, claim.src),
-        entry=_maybe(lambda: edge_origin(graph, edge, claim.since)),
+        entry=_maybe(lambda: edge_origin(graph, edge, claim)),
         again=tuple(s for s in edge.seen_again if s.since == claim.since),
     )
 
@@ -159,12 +164,12 @@ def _agent(src: str) -> str:
     return name.agent if name else ""
 
 
-def _maybe(find: Any) -> Entry | None:  # noqa: ANN401
+def _maybe(find: Callable[[], T]) -> T | None:
+    """Return what git says, None where it cannot: the sentence is still the answer."""
     try:
-        found: Entry | None = find()
-    except KgError:  # no git program: the sentence is still the answer
+        return find()
+    except StoreError:
         return None
-    return found
 
 
 def _nothing(id_: str, key: str, known: set[str]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kg.graph import Graph
 
 KNOWN = ("KG_STORE", "KG_RUN", "KG_AGENT")
-DONE, NOTHING, USAGE, FAILED = 0, 1, 2, 3
+DONE, USAGE, FAILED = 0, 2, 3
 
 _SECTIONS = {
     "Read": ("recall", "show", "ls", "why", "log", "ontology"),
@@ -42,7 +42,7 @@ class Commands(click.Group):
             hint = f"did you mean {' or '.join(near)}?" if near else "see kg --help"
             ctx.fail(f"{args[0]!a} is not a command: {hint}")
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in sections."""
         named = {name for names in _SECTIONS.values() for name in names}
         rest = tuple(name for name in self.commands if name not in named)
@@ -52,7 +52,6 @@ class Commands(click.Group):
             if here:
                 with formatter.section(title):
                     formatter.write_dl([(n, c.get_short_help_str(70)) for n, c in here])
-        del ctx
 
 
 class Session:
@@ -60,7 +59,7 @@ class Session:
 
     def __init__(self, directory: str | None) -> None:
         self.directory = directory
-        self._graph: Graph | None = None
+        self.opened: Graph | None = None
 
     def place(self) -> Place:
         """Return where the store is."""
@@ -70,11 +69,11 @@ class Session:
         """Return the store, open for reading."""
         from kg.graph import Graph
 
-        if self._graph is None:
-            self._graph = Graph(self.place(), committer=committer())
+        if self.opened is None:
+            self.opened = Graph(self.place(), committer=committer())
         for name in unknown_variables():
             talk(f"{name} is not a variable kg knows ({', '.join(KNOWN)}): ignored")
-        return self._graph
+        return self.opened
 
     def writable(self) -> Graph:
         """Return the store, open for writing.
@@ -83,16 +82,20 @@ class Session:
             RefusedError: an unknown KG_* variable is set: the write might go somewhere else than
                 its author thinks.
         """
+        self.refuse_unknown_variables()
+        graph = self.graph()
+        if os.environ.get("GIT_INDEX_FILE"):
+            graph.wait = 0.1  # inside a git hook: its git holds the lock until we are gone
+        return graph
+
+    def refuse_unknown_variables(self) -> None:
+        """Refuse a misspelt KG_* variable: its author may mean another store."""
         unknown = unknown_variables()
         if unknown:
             raise RefusedError(
                 f"{unknown[0]} is not a variable kg knows: unset it, "
                 f"or use one of {', '.join(KNOWN)}"
             )
-        graph = self.graph()
-        if os.environ.get("GIT_INDEX_FILE"):
-            graph.wait = 0.1  # inside a git hook: its git holds the lock until we are gone
-        return graph
 
     @property
     def run(self) -> str:
@@ -130,6 +133,15 @@ def cli(ctx: click.Context, directory: str | None) -> None:
     kg why object/payments-api     the sentences behind it
     """
     ctx.obj = Session(directory)
+
+
+@cli.result_callback()
+@click.pass_context
+def _told(ctx: click.Context, /, *_result: object, **_options: object) -> None:
+    """Say what of the outbox this command has written."""
+    session: Session = ctx.obj
+    if session.opened is not None and session.opened.delivered:
+        talk(f"made {len(session.opened.delivered)} writes that had been waiting")
 
 
 def commands() -> list[str]:

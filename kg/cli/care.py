@@ -42,6 +42,7 @@ def init(session: Session, folder: str | None, layout: str | None, json_: bool) 
     from kg.cli.app import committer
     from kg.graph.init import init as make
 
+    session.refuse_unknown_variables()
     target = os.path.join(session.directory or "", folder or "memory")
     made = make(target, layout=layout or "own", committer=committer())
     if json_:
@@ -51,25 +52,28 @@ def init(session: Session, folder: str | None, layout: str | None, json_: bool) 
         return
     say(f"a store in {made.place.folder or made.place.gitdir}")
     if made.adopted:
-        say(f"adopted {len(made.adopted)} files as they were, in canonical form")
+        say(f"adopted {len(made.adopted)} files, in canonical form: see kg log")
     if made.excluded:
         say(f"kept out of the repository around it by {made.excluded}")
     say(f"commit {made.commit}")
 
 
 @cli.command("commit")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("-m", "message", default="", help="The commit's subject.")
 @as_json
 @click.pass_obj
-def commit(session: Session, message: str, json_: bool) -> None:
+def commit(session: Session, paths: tuple[str, ...], message: str, json_: bool) -> None:
     """Commit what you have edited by hand, once it is valid, in canonical form.
+
+    PATH, as kg fsck names it, is put into canonical form even if you have not edited it.
 
     \b
     kg commit -m "Correct the on-call team"
     """
     from kg.audit.drafts import commit as commit_drafts
 
-    done, drafts = commit_drafts(session.writable(), message)
+    done, drafts = commit_drafts(session.writable(), message, paths)
     if json_:
         shown = [{"path": d.path, "state": d.state} for d in drafts]
         answer("commit", {"commit": done, "files": shown})

@@ -7,20 +7,13 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from kg.text import one_line
-
-# JSON escapes C0 by itself; these are left, and a terminal or a line splitter obeys them.
-_ESCAPES = {
-    c: f"\\u{c:04x}"
-    for c in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-}
-_ESCAPES |= {c: f"\\u{c:04x}" for c in range(0xD800, 0xE000)}
+from kg.text import json_text, one_line
 
 
 def answer(name: str, value: Any) -> None:  # noqa: ANN401
     """Print the JSON answer of a command: one object under one versioned key."""
     text = json.dumps({f"kg.{name}/v1": value}, ensure_ascii=False, indent=1)
-    print(text.translate(_ESCAPES))  # noqa: T201
+    print(json_text(text))  # noqa: T201
 
 
 def say(*parts: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kg.cli.app import Session, as_json, cli
+from kg.cli.app import as_json, cli
 from kg.cli.input import parse_observations, read, text_of
 from kg.cli.read import complete_id
 from kg.cli.written import stated, typed, whole, write
@@ -40,8 +40,7 @@ def remember(ctx: click.Context, file: str, redact: bool, json_: bool) -> None:
     some-agent | kg remember - --json
     """
     observations = parse_observations(read(file))
-    session: Session = ctx.obj
-    write(ctx, observations, "remember", json_=json_, redact=redact, session=session)
+    write(ctx, observations, "remember", json_=json_, redact=redact)
 
 
 @cli.command("capture")
@@ -59,7 +58,7 @@ def capture(ctx: click.Context, file: str, redact: bool, json_: bool) -> None:
     text = text_of(read(file))
     if not text.strip():
         raise RefusedError("the text is empty: give some to capture")
-    write(ctx, [{"text": text}], "capture", json_=json_, redact=redact, session=ctx.obj)
+    write(ctx, [{"text": text}], "capture", json_=json_, redact=redact)
 
 
 @cli.group("add")
@@ -76,6 +75,7 @@ def add() -> None:
 @click.argument("name")
 @click.option("--alias", "aliases", multiple=True, help="Another name; stated by --because.")
 @because_
+@redact_
 @as_json
 @click.pass_context
 def add_entity(
@@ -84,6 +84,7 @@ def add_entity(
     name: str,
     aliases: tuple[str, ...],
     because: str | None,
+    redact: bool,
     json_: bool,
 ) -> None:
     """Add an entity; refuse where one of that name is known.
@@ -103,7 +104,7 @@ def add_entity(
         "ref": "it", "type": type_, "name": name,
         "aliases": [{"name": alias, "lines": whole(text)} for alias in aliases],
     }  # fmt: skip
-    write(ctx, [{"text": text, "entities": [mention]}], "add", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": text, "entities": [mention]}], "add", json_=json_, redact=redact)
 
 
 @add.command("fact")
@@ -136,7 +137,6 @@ def add_fact(
         "add",
         json_=json_,
         redact=redact,
-        session=ctx.obj,
     )
 
 
@@ -146,11 +146,12 @@ def add_fact(
 @click.argument("object_", metavar="OBJECT", shell_complete=complete_id)
 @because_
 @src_
+@redact_
 @as_json
 @click.pass_context
 def add_edge(
     ctx: click.Context, subject: str, predicate: str, object_: str,
-    because: str | None, src: str | None, json_: bool,
+    because: str | None, src: str | None, redact: bool, json_: bool,
 ) -> None:  # fmt: skip
     """Add an edge between two entities.
 
@@ -158,7 +159,7 @@ def add_edge(
     kg add edge object/payments-api owned-by org/acme-corp --because "Acme Corp took it over"
     """
     edge = {"subject": subject, "predicate": predicate, "object": object_}
-    write(ctx, [stated("edges", edge, because, src)], "add", json_=json_, session=ctx.obj)
+    write(ctx, [stated("edges", edge, because, src)], "add", json_=json_, redact=redact)
 
 
 @add.command("tried")
@@ -174,11 +175,12 @@ def add_edge(
 )
 @click.option("--because", required=True, metavar="TEXT", help="Why it ended that way.")
 @click.option("--error", metavar="TEXT", help="The error message that was seen.")
+@redact_
 @as_json
 @click.pass_context
 def add_tried(
     ctx: click.Context, what: str, about: tuple[str, ...], outcome: str, because: str,
-    error: str | None, json_: bool,
+    error: str | None, redact: bool, json_: bool,
 ) -> None:  # fmt: skip
     """Add a trace: what was tried, how it ended and why.
 
@@ -190,7 +192,7 @@ def add_tried(
         "about": list(about), "tried": what, "outcome": outcome, "because": because,
         "lines": whole(text), **({"error": error} if error else {}),
     }  # fmt: skip
-    write(ctx, [{"text": text, "tried": [trace]}], "add", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": text, "tried": [trace]}], "add", json_=json_, redact=redact)
 
 
 @cli.command("retract")
@@ -198,10 +200,17 @@ def add_tried(
 @click.argument("key", metavar="KEY|PREDICATE")
 @click.argument("value", metavar="[VALUE|OBJECT]", required=False)
 @click.option("--because", required=True, metavar="TEXT", help="Why it is no longer held.")
+@redact_
 @as_json
 @click.pass_context
 def retract(
-    ctx: click.Context, id_: str, key: str, value: str | None, because: str, json_: bool
+    ctx: click.Context,
+    id_: str,
+    key: str,
+    value: str | None,
+    because: str,
+    redact: bool,
+    json_: bool,
 ) -> None:
     """Take back a fact or an edge; the line and your reason stay on record.
 
@@ -209,16 +218,22 @@ def retract(
     kg retract object/payments-api on-call --because "the rota moved"
     kg retract object/payments-api owned-by org/acme-corp --because "sold in March"
     """
-    ontology = ctx.obj.writable().ontology
+    graph = ctx.obj.writable()
+    draft = graph.draft(graph.at())
+    entity, ontology = draft.existing(id_, graph.near), draft.ontology
     said: dict[str, Any] = {"entity": id_, "lines": whole(because)}
-    if key in ontology.predicates and key not in ontology.keys:
+    held = [f for f in entity.facts if f.k == key]
+    edges = [e for e in draft.edges_of(id_) if e.predicate == key]
+    if not held and (edges or (key in ontology.predicates and key not in ontology.keys)):
         if value is None:
             raise RefusedError(f"{key} is an edge: name the entity it goes to as well")
         said |= {"predicate": key, "object": value}
     else:
-        said |= {"k": ontology.key(key).name}
+        # what is there can be taken back even if its key is known no more
+        said |= {"k": key if held else ontology.key(key).name}
         said |= {"v": typed(ontology, key, value)} if value is not None else {}
-    write(ctx, [{"text": because, "retract": [said]}], "retract", json_=json_, session=ctx.obj)
+    observation = {"text": because, "retract": [said]}
+    write(ctx, [observation], "retract", json_=json_, redact=redact)
 
 
 @cli.group("alias")
@@ -235,10 +250,17 @@ def alias() -> None:
 @click.argument("name")
 @because_
 @src_
+@redact_
 @as_json
 @click.pass_context
 def alias_add(
-    ctx: click.Context, id_: str, name: str, because: str | None, src: str | None, json_: bool
+    ctx: click.Context,
+    id_: str,
+    name: str,
+    because: str | None,
+    src: str | None,
+    redact: bool,
+    json_: bool,
 ) -> None:
     """Add another name of an entity.
 
@@ -247,32 +269,38 @@ def alias_add(
     """
     fact = {"entity": id_, "k": "also-known-as", "v": name}
     because = because or (None if src else f"{id_} is also known as {name}")
-    write(ctx, [stated("facts", fact, because, src)], "alias", json_=json_, session=ctx.obj)
+    write(ctx, [stated("facts", fact, because, src)], "alias", json_=json_, redact=redact)
 
 
 @alias.command("rm")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
 @click.argument("name")
 @click.option("--because", required=True, metavar="TEXT", help="Why it is not a name of it.")
+@redact_
 @as_json
 @click.pass_context
-def alias_rm(ctx: click.Context, id_: str, name: str, because: str, json_: bool) -> None:
+def alias_rm(
+    ctx: click.Context, id_: str, name: str, because: str, redact: bool, json_: bool
+) -> None:
     """Take back another name of an entity.
 
     \b
     kg alias rm org/acme-corp "Acme Ltd" --because "another company"
     """
     said = {"entity": id_, "k": "also-known-as", "v": name, "lines": whole(because)}
-    write(ctx, [{"text": because, "retract": [said]}], "alias", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": because, "retract": [said]}], "alias", json_=json_, redact=redact)
 
 
 @cli.command("rename")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
 @click.argument("name")
 @because_
+@redact_
 @as_json
 @click.pass_context
-def rename(ctx: click.Context, id_: str, name: str, because: str | None, json_: bool) -> None:
+def rename(
+    ctx: click.Context, id_: str, name: str, because: str | None, redact: bool, json_: bool
+) -> None:
     """Give an entity a new name; its id stays, the old name becomes an alias.
 
     \b
@@ -280,4 +308,4 @@ def rename(ctx: click.Context, id_: str, name: str, because: str | None, json_: 
     """
     text = because or f"{id_} is now called {name}"
     said = {"entity": id_, "name": name, "lines": whole(text)}
-    write(ctx, [{"text": text, "rename": [said]}], "rename", json_=json_, session=ctx.obj)
+    write(ctx, [{"text": text, "rename": [said]}], "rename", json_=json_, redact=redact)

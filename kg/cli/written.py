@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,13 +13,15 @@ from kg.cli.output import answer, say, talk
 if TYPE_CHECKING:
     from kg.graph import Answer, Recorded
     from kg.graph.recorded import Stated
+    from kg.ontology import Ontology
 
 
 def write(
     ctx: click.Context, observations: list[dict[str, Any]], op: str, *,
-    json_: bool, session: Session, redact: bool = False,
+    json_: bool, redact: bool = False,
 ) -> None:  # fmt: skip
     """Write, print what became of it, and exit 3 where it was kept for later."""
+    session: Session = ctx.obj
     found = session.writable().remember(
         observations, op=op, redact=redact, run=session.run, agent=session.agent
     )
@@ -41,8 +44,8 @@ def _show(found: Answer) -> None:
 
 
 def _show_recorded(one: Recorded) -> None:
-    for line, kind in one.redacted:
-        say(f"redacted: line {line} ({kind})")
+    for where, kind in one.redacted:
+        say(f"redacted: {where} ({kind})")
     if one.raw:
         say(f"{one.raw}#L1")
     for mention in one.mentions:
@@ -84,11 +87,11 @@ def whole(text: str) -> list[int]:
     return [1, text.rstrip("\n").count("\n") + 1]
 
 
-def typed(ontology: Any, key: str, value: str) -> str | bool | int:  # noqa: ANN401
+def typed(ontology: Ontology, key: str, value: str) -> str | bool | int:
     """Return a value from the command line as the type its key takes."""
-    range_ = ontology.key(key).range
+    range_ = ontology.keys[key].range if key in ontology.keys else ()
     if range_ == ("boolean",) and value in ("true", "false"):
         return value == "true"
-    if range_ == ("integer",) and value.lstrip("-").isdecimal():
+    if range_ == ("integer",) and re.fullmatch(r"-?[0-9]{1,16}", value):
         return int(value)
     return value

@@ -23,12 +23,13 @@ from kg.model import (
     check_text,
     check_word,
 )
+from kg.text import MISREAD
 
 T = TypeVar("T")
 
 # Line separators split lines in some readers (`str.splitlines`), the bidirectional controls
 # make a line read differently from what it says (CVE-2021-42574); JSON readers see the same.
-_ESCAPED = {c: f"\\u{c:04x}" for c in (*range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)}
+_ESCAPED = {c: f"\\u{c:04x}" for c in MISREAD}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 _CLAIM = ("src", "seen_run", "kind", "basis", "importance", "since", "until")

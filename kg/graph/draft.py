@@ -112,6 +112,11 @@ class Draft:
 
     # changing
 
+    def remove(self, id_: str) -> None:
+        """Remove an entity's file."""
+        self._entities[id_] = None
+        self._dirty[id_] = None
+
     def put(self, entity: Entity) -> None:
         """Put an entity, its contested keys computed anew; unchanged ones cost nothing."""
         entity = replace(entity, contested=self.ontology.contested(entity.facts))
@@ -121,6 +126,11 @@ class Draft:
         for name in _names(entity):
             self._names.setdefault((split_id(entity.id)[0], name), set()).add(entity.id)
         self._dirty[entity.id] = None
+
+    def rewrite(self, item: str | Key, canonical: bytes) -> None:
+        """Write an entity or edge even if its value is as it was, where its bytes are not."""
+        if self._snapshot.read(self._path(item, self._read_fan_out)) != canonical:
+            self._dirty[item] = None
 
     def put_edge(self, edge: Edge) -> None:
         """Put an edge."""
@@ -151,20 +161,23 @@ class Draft:
         self.settings, self.ontology = settings, settings.ontology
         self.put_file(SETTINGS, dump_settings(settings))
 
-    def add_raw(self, run: str, agent: str, data: bytes) -> str:
-        """Put a text of raw/ and return its path: the same bytes of the same run are one file."""
+    def add_raw(self, run: str, agent: str, data: bytes) -> tuple[str, bool]:
+        """Put a text of raw/; return its path, and whether it was there already.
+
+        The same bytes of the same run and agent are one file.
+        """
         digest = hashlib.sha256(data).hexdigest()
         for length in (8, 16, 64):
             name = RawName(run, agent, digest[:length])
             paths = [raw_path(name, folded) for folded in (False, True)]
             there = {path: found for path in paths if (found := self.file(path)) is not None}
             if data in there.values():
-                return next(path for path, found in there.items() if found == data)
+                return next(path for path, found in there.items() if found == data), True
             if not there:
                 path = paths[self._count_raw() >= FAN_OUT_AT]
                 self._raw_count += 1
                 self.put_file(path, data)
-                return path
+                return path, False
         raise RefusedError("two texts of one sha256: this cannot happen, report it")
 
     def _count_raw(self) -> int:

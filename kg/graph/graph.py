@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -29,7 +30,7 @@ from kg.graph.message import commit_message
 from kg.graph.observation import Observation, parse_observation
 from kg.graph.record import Recording
 from kg.graph.recorded import Answer, Recorded
-from kg.graph.screening import screened
+from kg.graph.screening import Redacted, screened
 from kg.graph.transaction import Transaction
 from kg.model import Entity
 from kg.ontology import Ontology
@@ -67,6 +68,7 @@ class Graph:
         self.outbox = Outbox(place)
         self.step: Step = lambda _name: None  # tests crash here
         self.wait = GIT_WAIT
+        self.delivered: list[Answer] = []  # what the outbox kept and this process has written
         self._index: Index | None = None
         if not place.seed:
             heal(self.repository)
@@ -189,6 +191,7 @@ class Graph:
                 self.outbox.set_aside(name, str(error))
             else:
                 self.outbox.drop(name)
+        self.delivered += answers
         return answers
 
     def change(
@@ -217,6 +220,9 @@ class Graph:
             return [Planned(draft.take(), message, author)]
 
         commits = self._write(plan, edited or {}).commits
+        if not founding:
+            with suppress(StoreError, FormatVersionError):  # what still waits goes on waiting
+                self.deliver()
         return commits[-1] if commits else ""
 
     def run_now(self) -> str:
@@ -238,7 +244,7 @@ class Graph:
         self,
         said: Sequence[Observation],
         op: str,
-        redacted: Sequence[tuple[tuple[int, str], ...]] = (),
+        redacted: Sequence[Redacted] = (),
         subject: str = "",
     ) -> Answer:
         recorded: list[list[Recorded]] = []

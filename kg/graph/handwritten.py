@@ -18,6 +18,7 @@ from kg.model import (
     MAX_NAME,
     MAX_VALUE,
     SAFE_INTEGER,
+    UNTEXT,
     Edge,
     Entity,
     Value,
@@ -33,7 +34,6 @@ _OPTIONS = ("kind", "basis", "importance", "since", "until")
 _ENTITY = ("id", "type", "name", "aliases", "facts", "first_run", "last_seen_run", "contested")
 _CARRIED = ("seen_again", "retracted", "archived")  # known only where the file is as kg writes it
 _LINK = (*_SUBJECT, *_PREDICATE, *_OBJECT, *_RUN, *_OPTIONS, "src", "claims")
-_UNTEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Said(NamedTuple):
@@ -186,7 +186,7 @@ def word_of(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return the text with CRLF as line feeds and without what a value may not hold."""
-    return _UNTEXT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return UNTEXT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def member(text: object) -> str:

@@ -185,7 +185,7 @@ class Sources:
             f"# {hand.clean(path)}, as it stood before kg init\n{hand.clean(text)}".rstrip("\n")
             + "\n"
         )
-        kept = self._fresh.add_raw(self._run, self._agent, whole.encode())
+        kept = self._fresh.add_raw(self._run, self._agent, whole.encode())[0]
         self._add(kept, whole.encode())
         shown = v if not k and isinstance(v, str) else encode(v).strip('"')
         words = (f'"{k}"', shown) if k else (shown,)

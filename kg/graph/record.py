@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from kg.errors import NotFoundError, RefusedError
+from kg.errors import MissingSourceError, NotFoundError, RefusedError
 from kg.format import dump_trace, trace_path
 from kg.graph.draft import Draft
 from kg.graph.observation import (
@@ -30,14 +30,16 @@ from kg.model import (
     Claim,
     Entity,
     Fact,
+    Sighting,
     Source,
     Trace,
     Value,
     check_value,
     is_id,
+    run_order,
     value_text,
 )
-from kg.ontology import Term
+from kg.ontology import Term, Type
 from kg.resolve import Decision, Matched, Pending, decide, slug_of, suffixed
 from kg.resolve.decision import identifying_facts
 from kg.sightings import (
@@ -59,9 +61,8 @@ class Recording:
     def __init__(self, draft: Draft, said: Observation, near: Near) -> None:
         self._draft, self._said, self._near = draft, said, near
         self._ids: dict[str, str] = {}
-        raw = draft.add_raw(said.run, said.agent, said.text.encode()) if said.text else ""
-        self._sources = Sources(draft, said.text, raw)
-        self.recorded = Recorded(run=said.run, agent=said.agent, raw=raw)
+        self._sources = Sources(draft, said)
+        self.recorded = Recorded(run=said.run, agent=said.agent, raw=self._sources.raw)
 
     def run(self) -> Recorded:
         """Record everything the observation says, in the order that later parts need."""
@@ -101,8 +102,7 @@ class Recording:
         decision = decide(mention.name, candidates, told, policy, self._draft.ontology)
         if isinstance(decision, Matched):
             return decision.id, decision
-        first_src = self._first_source(mention)
-        id_ = self._new_id(kind.prefix, kind.name, mention.name, first_src, decision)
+        id_ = self._new_id(kind, mention, decision)
         if self._draft.entity(id_) is None:
             run = self._said.run
             self._draft.put(
@@ -110,14 +110,16 @@ class Recording:
             )
         return id_, decision
 
-    def _new_id(
-        self, prefix: str, type_name: str, name: str, first_src: str, decision: Decision
-    ) -> str:
-        slug, whole = slug_of(name)
-        taken = whole and self._draft.entity(f"{prefix}/{slug}") is not None
+    def _new_id(self, kind: Type, mention: Mention, decision: Decision) -> str:
+        if not (self._said.text or self._anchors(mention)):
+            raise MissingSourceError(
+                f"nothing says where {mention.name!a} comes from: add text, or a fact with its src"
+            )
+        slug, whole = slug_of(mention.name)
+        taken = whole and self._draft.entity(f"{kind.prefix}/{slug}") is not None
         if not whole or taken or isinstance(decision, Pending):
-            slug = suffixed(slug, type_name, name, first_src)
-        return f"{prefix}/{slug}"
+            slug = suffixed(slug, kind.name, mention.name, self._first_source(mention))
+        return f"{kind.prefix}/{slug}"
 
     def _told(self, mention: Mention) -> list[Fact]:
         """Return the observation's own facts about a mention, as far as they identify it."""
@@ -130,13 +132,15 @@ class Recording:
 
     def _first_source(self, mention: Mention) -> str:
         """Return where the mention is first spoken of: what tells namesakes apart."""
-        anchors: list[Anchor] = [anchor for _, anchor in mention.aliases]
-        anchors += [f.anchor for f in self._said.facts if mention.ref in (f.entity, f.v)]
-        anchors += [e.anchor for e in self._said.edges if mention.ref in (e.subject, e.object)]
-        anchors += [t.anchor for t in self._said.tried if mention.ref in t.about]
-        if anchors:
-            return min(str(self._sources.of(a, "mention")) for a in anchors)
-        return str(self._sources.naming(mention.name))
+        sources = [self._sources.of(a, mention.name) for a in self._anchors(mention)]
+        return str(min(sources, default=self._sources.naming(mention.name)))
+
+    def _anchors(self, mention: Mention) -> list[Anchor]:
+        ref, said = mention.ref, self._said
+        found: list[Anchor] = [anchor for _, anchor in mention.aliases]
+        found += [f.anchor for f in said.facts if ref in (f.entity, f.v)]
+        found += [e.anchor for e in said.edges if ref in (e.subject, e.object)]
+        return found + [t.anchor for t in said.tried if ref in t.about]
 
     def _id(self, ref: str) -> str:
         """Return the id that a ref of this observation or an id stands for."""
@@ -180,7 +184,9 @@ class Recording:
     def _edge(self, said: SaidEdge) -> None:
         term = self._draft.ontology.predicate(said.predicate)
         if said.predicate in JUDGING:
-            raise RefusedError(f"{said.predicate} is a judgement, not an observation: use kg judge")
+            raise RefusedError(
+                f"{said.predicate} is a judgement, which no run reports: leave it out"
+            )
         subject, object_ = self._id(said.subject), self._id(said.object)
         self._draft.ontology.check_edge(subject, said.predicate, object_)
         source = self._sources.of(said.anchor, f"edge {said.predicate}")
@@ -209,21 +215,16 @@ class Recording:
         """
         keys = self._draft.ontology.keys
         predicate = term.edge or (term.name if term.name in self._draft.ontology.predicates else "")
-        twins = {name for name, key in keys.items() if predicate and key.edge == predicate}
+        single = predicate and self._draft.ontology.predicates[predicate].cardinality == "one"
         same_key = {term.name} if term.cardinality == "one" else set()
-        if predicate and self._draft.ontology.predicates[predicate].cardinality == "one":
-            same_key |= twins
+        if single:
+            same_key |= {name for name, key in keys.items() if key.edge == predicate}
         found: list[tuple[Value, Claim]] = [
             (f.v, f) for f in self._entity(id_).facts if f.k in same_key
         ]
-        if predicate and same_key | ({predicate} & {term.name}):
-            found += [
-                (e.object, c)
-                for e in self._draft.edges_of(id_)
-                if e.predicate == predicate
-                and self._draft.ontology.predicates[predicate].cardinality == "one"
-                for c in e.claims
-            ]
+        if single:
+            edges = self._draft.edges_of(id_)
+            found += [(e.object, c) for e in edges if e.predicate == predicate for c in e.claims]
         mine = fold(value_text(v))
         return tuple(
             (value_text(other), c.src)
@@ -233,10 +234,9 @@ class Recording:
 
     def _options(self, given: Options, term: Term, inferred: bool) -> dict[str, Any]:
         """Return a claim's optional members, without those that the key implies anyway."""
-        basis = given.basis or "stated"
         return {
             "kind": None if given.kind == term.kind else given.kind,
-            "basis": "inferred" if inferred and basis == "stated" else basis,
+            "basis": "inferred" if inferred else given.basis or "stated",
             "importance": None if given.importance == term.importance else given.importance,
             "since": given.since,
             "until": given.until,
@@ -257,7 +257,7 @@ class Recording:
             error=said.error,
             prose=said.prose,
         )
-        subject = about[0].partition("/")[2] + " " if about else ""
+        subject = made.about[0].partition("/")[2] + " " if about else ""
         slug = slug_of(f"{subject}{' '.join(made.tried.split()[:5])}")[0][:60].strip("-._")
         path = trace_path(made, slug)
         known = self._draft.file(path) is not None
@@ -274,6 +274,10 @@ class Recording:
             self._retract_edge(id_, said, because)
             return
         for fact in self._retracted_facts(id_, said):
+            again = [s for s in self._entity(id_).seen_again if s.identity == fact.identity]
+            if self._outranked([fact], again):
+                self._gone(id_, said.k, fact.v, because, "seen since")
+                continue
             self._draft.put(retract_fact(self._entity(id_), fact, str(because), self._said.run))
             self._gone(id_, said.k, fact.v, because)
 
@@ -285,46 +289,47 @@ class Recording:
         elif len({fold(value_text(f.v)) for f in facts}) > 1:
             values = ", ".join(ascii(value_text(f.v)) for f in facts)
             raise RefusedError(f"{id_} has several values of {said.k}: name one of {values}")
-        if not facts and not self._was_retracted(id_, said):
+        if not facts:
             known = ", ".join(sorted({f.k for f in self._entity(id_).facts})) or "none"
             value = f" = {value_text(said.v)}" if said.v is not None else ""
-            raise NotFoundError(
-                f"{id_} has no fact {ascii(said.k + value)[1:-1]}: its keys are {known}"
-            )
+            wanted = ascii(said.k + value)[1:-1]
+            self._nothing_to_retract(f"{id_} has no fact {wanted}: its keys are {known}")
         return facts
-
-    def _was_retracted(self, id_: str, said: SaidRetraction) -> bool:
-        gone = [r.what for r in self._entity(id_).retracted]
-        if said.predicate:
-            return any(g.identity[:2] == (said.predicate, said.object) for g in gone)
-        v = None if said.v is None else fold(value_text(said.v))
-        return any(
-            isinstance(g, Fact) and g.k == said.k and v in (None, g.identity[1]) for g in gone
-        )
 
     def _retract_edge(self, id_: str, said: SaidRetraction, because: Source) -> None:
         object_ = self._id(said.object)
         key = (id_, said.predicate, object_)
         edge = self._draft.edge(key)
         if edge is None:
-            if self._was_retracted(id_, replace(said, object=object_)):
-                return
-            raise NotFoundError(f"there is no edge {' '.join(key)}: see kg show {id_}")
-        self._draft.put(retract_edge(self._entity(id_), edge, str(because), self._said.run))
-        self._draft.remove_edge(key)
-        self._gone(id_, said.predicate, object_, because)
+            self._nothing_to_retract(f"there is no edge {' '.join(key)}: see kg show {id_}")
+        elif self._outranked(edge.claims, edge.seen_again):
+            self._gone(id_, said.predicate, object_, because, "seen since")
+        else:
+            self._draft.put(retract_edge(self._entity(id_), edge, str(because), self._said.run))
+            self._draft.remove_edge(key)
+            self._gone(id_, said.predicate, object_, because)
 
-    def _gone(self, id_: str, k: str, v: Value, because: Source) -> None:
-        self.recorded.retracted.append(
-            Stated(id=id_, k=k, v=v, src=str(because), outcome="retracted")
-        )
+    def _nothing_to_retract(self, problem: str) -> None:
+        """Refuse, unless this is an observation that was recorded before."""
+        if not self._sources.known:
+            raise NotFoundError(problem)
+
+    def _outranked(self, claims: Iterable[Claim], again: Iterable[Sighting]) -> bool:
+        """Whether a later run than this one has said it: then it is told late, and too late."""
+        runs = [c.seen_run for c in claims] + [s.run for s in again]
+        return max(map(run_order, runs)) > run_order(self._said.run)
+
+    def _gone(
+        self, id_: str, k: str, v: Value, because: Source, outcome: str = "retracted"
+    ) -> None:
+        self.recorded.retracted.append(Stated(id=id_, k=k, v=v, src=str(because), outcome=outcome))
 
     def _rename(self, said: SaidName) -> None:
         """Give a thing a new name; the old one stays as another name, with the same source."""
         id_ = self._id(said.entity)
         old = self._entity(id_)
-        if old.name == said.name:
-            return
+        if old.name == said.name or (self._sources.known and said.name in old.aliases):
+            return  # so it is called, or was until a later rename
         source = self._sources.of(said.anchor, "name")
         clash = [e.id for e in self._draft.named(id_.partition("/")[0], said.name) if e.id != id_]
         if clash:

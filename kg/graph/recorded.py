@@ -64,7 +64,7 @@ class Recorded:
     run: str
     agent: str
     raw: str = ""
-    redacted: tuple[tuple[int, str], ...] = ()
+    redacted: tuple[tuple[str, str], ...] = ()  # where, kind
     mentions: list[Mentioned] = field(default_factory=list)
     facts: list[Stated] = field(default_factory=list)
     edges: list[Stated] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Recorded:
             "agent": self.agent,
             "raw": self.raw,
             "commit": self.commit,
-            "redacted": [{"line": line, "kind": kind} for line, kind in self.redacted],
+            "redacted": [{"where": where, "kind": kind} for where, kind in self.redacted],
             "mentions": [m.to_json() for m in self.mentions],
             "facts": [s.to_json() for s in self.facts],
             "edges": [s.to_json() for s in self.edges],

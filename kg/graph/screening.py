@@ -7,10 +7,12 @@ from typing import Any
 
 from kg import secrets
 from kg.errors import SecretError
+from kg.graph.anchors import Text
+from kg.graph.observation import parse_observation
 
-Redacted = tuple[tuple[int, str], ...]  # (line of the text, kind)
-# A quote is words of a text that is scanned itself, unless that lies in raw/ already.
-_COVERED = frozenset({"quote", "src", "in", "ref", "run", "at"})
+Redacted = tuple[tuple[str, str], ...]  # (where, kind)
+_FIXED = frozenset({"src", "run", "at"})  # their grammar leaves no room for one
+_PARTS = ("facts", "edges", "tried", "retract", "rename")
 
 
 def screened(
@@ -30,8 +32,9 @@ def screened(
             clean.append(raw)
             hits.append(())
         elif redact:
-            clean.append(_redacted(raw))
-            hits.append(_found(raw))
+            anchored = _anchored(raw)
+            clean.append(_redacted(anchored))
+            hits.append(tuple(_found(anchored)))
         else:
             raise _refusal(raw, number if len(observations) > 1 else 0)
     return clean, hits
@@ -42,7 +45,8 @@ def _strings(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:  # noq
         yield pointer, value
     elif isinstance(value, Mapping):
         for name, member in value.items():
-            if name not in _COVERED:
+            yield f"{pointer}/a name", str(name)
+            if name not in _FIXED:
                 yield from _strings(member, f"{pointer}/{name}")
     elif isinstance(value, list | tuple):
         for number, member in enumerate(value):
@@ -59,9 +63,40 @@ def _redacted(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _found(raw: Mapping[str, Any]) -> Redacted:
-    text = raw.get("text")
-    return tuple((f.line, f.kind) for f in secrets.scan(text)) if isinstance(text, str) else ()
+def _anchored(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the observation with quotes of its own text as lines.
+
+    A text and a quote of it may come out of redaction differently; lines are kept.
+    """
+    told = dict(raw)
+    if "messages" in told:
+        told["text"] = parse_observation(told, run="r0", agent="x", at=0).text
+        del told["messages"]
+        told.pop("topic", None)
+    if isinstance(told.get("text"), str):
+        text = Text(told["text"])
+        for part in _PARTS:
+            told[part] = [_by_lines(text, said) for said in told.get(part, ())]
+        told["entities"] = [
+            {**e, "aliases": [_by_lines(text, said) for said in e.get("aliases", ())]}
+            if "aliases" in e
+            else e
+            for e in told.get("entities", ())
+        ]
+    return told
+
+
+def _by_lines(text: Text, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = text.find(said["quote"]) if "quote" in said and "in" not in said else None
+    if found is None:
+        return said
+    return {**{name: v for name, v in said.items() if name != "quote"}, "lines": list(found)}
+
+
+def _found(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for pointer, text in _strings(raw):
+        for found in secrets.scan(text):
+            yield (f"line {found.line}" if pointer == "/text" else pointer[1:]), found.kind
 
 
 def _refusal(raw: Mapping[str, Any], number: int) -> SecretError:

@@ -10,16 +10,22 @@ from collections.abc import Iterable
 from kg.errors import MissingSourceError
 from kg.graph.anchors import Text
 from kg.graph.draft import Draft
-from kg.graph.observation import Anchor
+from kg.graph.observation import Anchor, Observation
 from kg.model import Source, parse_source
 
 
 class Sources:
-    """The lines that one observation may cite: its own text, kept at `raw`, and all of raw/."""
+    """The lines that one observation may cite: its own text, kept at `raw`, and all of raw/.
 
-    def __init__(self, draft: Draft, text: str, raw: str) -> None:
-        self._draft, self._raw, self._given = draft, raw, bool(text)
-        self._text = Text(text)
+    `known` says that the text was in the store before, from the same run and agent.
+    """
+
+    def __init__(self, draft: Draft, said: Observation) -> None:
+        self._draft, self._given = draft, bool(said.text)
+        self._text = Text(said.text)
+        self.raw, self.known = "", False
+        if said.text:
+            self.raw, self.known = draft.add_raw(said.run, said.agent, said.text.encode())
 
     def of(self, anchor: Anchor, what: str) -> Source:
         """Return the lines an anchor stands for; `what` names what is anchored.
@@ -45,12 +51,12 @@ class Sources:
                 f"the {what}: line {lines[1]} is past the text's {self._text.line_count()} lines: "
                 "name one that is there"
             )
-        return Source(self._raw, *lines)
+        return Source(self.raw, *lines)
 
     def naming(self, name: str) -> Source:
         """Return the first line of the text that holds `name`, or its first line."""
         found = self._text.find(name)
-        return Source(self._raw, *(found or (1, 1)))
+        return Source(self.raw, *(found or (1, 1)))
 
     def hold(self, source: Source, anchor: Anchor, words: Iterable[str]) -> bool:
         """Whether any of `words` stands in the source lines: else the value is inferred."""

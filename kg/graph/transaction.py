@@ -7,17 +7,15 @@ holds a lock.
 
 from __future__ import annotations
 
-import hashlib
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kg.errors import KgError
-from kg.format import raw_path
+from kg.graph.draft import Draft
 from kg.graph.observation import parse_observation
 from kg.graph.rawtext import check_raw
 from kg.graph.record import Recording
 from kg.graph.recorded import Answer
-from kg.model import RawName, Source, Value
+from kg.model import Source, Value
 from kg.resolve import Decision
 
 if TYPE_CHECKING:
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
 class Captured:
     """A text on its way into raw/."""
 
-    def __init__(self, path: str, lines: int) -> None:
-        self.path, self._lines = path, lines
+    def __init__(self, path: str) -> None:
+        self.path = path
 
     def line(self, first: int, last: int = 0) -> str:
         """Return the src of a line, or of lines `first` to `last`."""
@@ -38,8 +36,8 @@ class Captured:
 class Resolved:
     """What a mention was taken for; decided again, on newer facts, when it is committed."""
 
-    def __init__(self, ref: str, id_: str, decision: Decision) -> None:
-        self.ref, self.id, self.decision = ref, id_, decision
+    def __init__(self, id_: str, decision: Decision) -> None:
+        self.id, self.decision = id_, decision
 
 
 class Transaction:
@@ -53,7 +51,8 @@ class Transaction:
         self._subject = subject
         self._texts: list[dict[str, Any]] = []
         self._said: dict[str, list[dict[str, Any]]] = {}
-        self._refs: dict[str, str] = {}
+        self._refs: dict[str, Resolved] = {}
+        self._trial: Draft | None = None
         self.answer = Answer()
 
     def __enter__(self) -> Self:
@@ -78,17 +77,23 @@ class Transaction:
         """Put a text into raw/, so that its lines can be sources."""
         data = check_raw(text).encode()
         self._texts.append({"text": text})
-        name = RawName(self._run, self._agent, hashlib.sha256(data).hexdigest()[:8])
-        return Captured(raw_path(name, folded=False), data.count(b"\n"))
+        return Captured(self._draft().add_raw(self._run, self._agent, data)[0])
 
     def resolve(self, type_: str, name: str) -> Resolved:
         """Mention a thing by type and name; it is looked up, or created."""
         ref = f"{type_}\n{name}"
         if ref not in self._refs:
-            self._add("entities", {"ref": ref, "type": type_, "name": name})
-        found = self._trial(ref)
-        self._refs[ref] = found.id
-        return found
+            mention = {"ref": ref, "type": type_, "name": name}
+            self._refs[ref] = self._try(mention)
+            self._add("entities", mention)
+        return self._refs[ref]
+
+    def _try(self, mention: dict[str, Any]) -> Resolved:
+        text = self._texts[-1]["text"] if self._texts else mention["name"]
+        raw = {"text": text, "entities": [mention]}
+        said = parse_observation(raw, run=self._run, agent=self._agent, at=0)
+        (found,) = Recording(self._draft(), said, self._graph.near).run().mentions
+        return Resolved(found.id, found.decision)
 
     def fact(self, entity: str, k: str, v: Value, *, src: str, **options: Any) -> None:  # noqa: ANN401
         """State a fact, with the line it stands on."""
@@ -117,19 +122,13 @@ class Transaction:
 
     def _ref(self, id_: str) -> str:
         """Return the ref of a thing mentioned here: its id may change until it is written."""
-        return next((ref for ref, known in self._refs.items() if known == id_), id_)
+        return next((ref for ref, known in self._refs.items() if known.id == id_), id_)
 
     def _observations(self) -> list[dict[str, Any]]:
         return [*self._texts, *([dict(self._said)] if self._said else [])]
 
-    def _trial(self, ref: str) -> Resolved:
-        """Record what has been said so far on a draft that is thrown away."""
-        graph = self._graph
-        draft = graph.draft(graph.at())
-        for raw in (*self._texts, {"entities": self._said["entities"]}):
-            said = parse_observation(raw, run=self._run, agent=self._agent, at=0)
-            recorded = Recording(draft, said, graph.near).run()
-        for mention in recorded.mentions:
-            if mention.ref == ref:
-                return Resolved(ref, mention.id, mention.decision)
-        raise KgError(f"{ref!a} was not resolved: report this")
+    def _draft(self) -> Draft:
+        """Return the draft on which what is said is tried out; it is thrown away."""
+        if self._trial is None:
+            self._trial = self._graph.draft(self._graph.at())
+        return self._trial

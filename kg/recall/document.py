@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kg.recall.parse import Claim, Trace, claims_of, facts_of
 from kg.recall.show import ITEM, MEMBER, same_as
+from kg.text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +82,7 @@ def entity(con: Connection, row: Row) -> dict[str, Any]:
 
 def dumped(value: object) -> str:
     """Return JSON on one line with nothing in it that a terminal or line splitter obeys."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
+    return json_text(json.dumps(value, ensure_ascii=False))
 
 
 def _edges(con: Connection, id_: str) -> Iterator[dict[str, Any]]:
@@ -118,10 +118,3 @@ def _typed(text: str, tag: str) -> str | int | bool:
     if tag == "b":
         return text == "true"
     return int(text) if tag == "i" else text
-
-
-def _escaped(char: str) -> str:
-    if char.isprintable():
-        return char
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -13,7 +13,7 @@ import sys
 from kg import place as places
 from kg.errors import KgError
 from kg.recall.edits import told, uncommitted
-from kg.recall.engine import sqlite
+from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
 from kg.recall.match import find
 from kg.recall.show import block
 
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from kg.place import Place
     from kg.recall.match import Found
 
-VERSION = 1  # of the index: raised with every change of its tables or of what goes into them
-FORMAT = 1  # the greatest kg_format this reader knows
+FORMAT = 1  # the greatest kg_format this reader knows: `kg.format.settings.VERSION`
 LIMIT = 10
 FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
-_BUSY = 5.0  # seconds that SQLite waits for another's transaction
 _QUOTED = 200  # characters of a query that are repeated when nothing is found
 _FAULTS = 5  # named; the rest is counted
 
@@ -75,8 +73,8 @@ class Options:
                 break
             if word in ("--archived", "--json", "--help", "-h"):
                 setattr(self, "help" if word == "-h" else word[2:], True)
-            elif word == "-C":
-                self.directory = _value(word, rest)
+            elif word.startswith("-C"):
+                self.directory = word[2:] or _value(word, rest)
             elif word == "--limit" or word.startswith("--limit="):
                 self.limit = _number(word[8:] or _value(word, rest))
             elif word.startswith("-") and len(word) > 1:
@@ -95,6 +93,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
         if options.help:
             _write(HELP)
             return FOUND
+        _say(places.unknown_variables(environ))
         place = places.find(options.directory, environ, cwd)
         return _answer(place, options)
     except UsageError as error:
@@ -103,25 +102,6 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     except KgError as error:
         _say([str(error)])
         return FAILED
-
-
-def index_file(place: Place) -> str:
-    """Return where the index of a store lies, "" outside git."""
-    if not place.state:
-        return ""
-    if place.prefix in ("", "memory"):
-        return place.state + "/recall.db"
-    return f"{place.state}/recall-{place.prefix.replace('/', '+')}.db"
-
-
-def index_uris(file: str) -> list[str]:
-    """Return how to open the index for reading, in the order in which to try."""
-    escaped = file.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    found = [f"file:{escaped}?mode=ro"]
-    if not os.access(os.path.dirname(file), os.W_OK) and not _has_log(file):
-        # SQLite would have to write beside a file that it only reads; here nobody can
-        found.append(f"file:{escaped}?immutable=1")
-    return found
 
 
 def warnings(con: Connection) -> list[str]:
@@ -175,7 +155,7 @@ def _fresh(place: Place) -> tuple[Connection, str] | None:
         return None
     for uri in index_uris(file):
         try:
-            con = sqlite.connect(uri, _BUSY, isolation_level=None, uri=True)
+            con = sqlite.connect(uri, BUSY, isolation_level=None, uri=True)
             con.execute("begin")  # one snapshot for all that follows
             row = con.execute("select schema, prefix, head, tree from meta").fetchone()
         except sqlite.Error:
@@ -233,13 +213,6 @@ def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise UsageError(f"--limit takes a number from 1: not {text}")
     return int(text)
-
-
-def _has_log(file: str) -> bool:
-    try:
-        return os.stat(file + "-wal").st_size > 0
-    except OSError:
-        return False
 
 
 def _say(lines: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kg import place as places
 from kg.recall import near, schema
-from kg.recall.hot import index_file, index_uris
+from kg.recall.engine import BUSY, index_file, index_uris
 from kg.recall.load import Loader
 from kg.recall.lock import Held
 from kg.recall.source import (
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from kg.place import Place
     from kg.recall.source import Change
-
-_BUSY = 5.0  # seconds that SQLite waits for another's transaction
 
 
 class Index:
@@ -309,7 +307,7 @@ def _transaction(con: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, timeout=_BUSY, isolation_level=None, uri=True)
+    return sqlite3.connect(uri, timeout=BUSY, isolation_level=None, uri=True)
 
 
 def _in_memory(prefix: str) -> sqlite3.Connection:

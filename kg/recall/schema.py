@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from kg.recall.hot import VERSION
+from kg.recall.engine import VERSION
 from kg.recall.show import ITEM, MEMBER
 
 __all__ = ["ITEM", "MEMBER", "create", "has_grams", "has_words", "usable"]

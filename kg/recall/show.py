@@ -20,8 +20,8 @@ MEMBER, ITEM = "\x1f", "\x1e"  # between the members of an item, and between ite
 # So many relations each way, and traces, of one entity are shown as text; a thing that
 # everything depends on would fill the reader's context with what it did not ask for.
 MOST = 40
-# The predicates that hold judgements, which are no relations.
-_JUDGING = "('same-as', 'different-from')"
+# The predicates that hold judgements, which are no relations: `kg.model.JUDGING`, as SQL.
+JUDGING = "('same-as', 'different-from')"
 _PAGE = (
     "select e.id, p.type, p.name, p.facts, p.contested, p.seen, e.archived"
     " from page p join ent e on e.n = p.n where p.n = ?"
@@ -29,10 +29,10 @@ _PAGE = (
 _EDGES = {
     way: (
         (
-            f"select p, {other}, claims from edge where {own} = ? and p not in {_JUDGING}"
+            f"select p, {other}, claims from edge where {own} = ? and p not in {JUDGING}"
             f" order by p, {other}, path limit {MOST}"
         ),
-        f"select count(*) from edge where {own} = ? and p not in {_JUDGING}",
+        f"select count(*) from edge where {own} = ? and p not in {JUDGING}",
     )
     for way, own, other in (("->", "s", "o"), ("<-", "o", "s"))
 }
@@ -41,8 +41,8 @@ _TRIED = (
     f" order by t.last desc, t.path limit {MOST}"
 )
 _JUDGED = (
-    "select judged, verdict, o, by from edge where s = ?1 and p in " + _JUDGING + " union all "
-    "select judged, verdict, s, by from edge where o = ?1 and p in " + _JUDGING + " order by 1"
+    "select judged, verdict, o, by from edge where s = ?1 and p in " + JUDGING + " union all "
+    "select judged, verdict, s, by from edge where o = ?1 and p in " + JUDGING + " order by 1"
 )
 
 

@@ -40,8 +40,7 @@ def note_head(file: str, tree: str, head: str) -> None:
 
     Left undone where the file cannot be written or another process writes it.
     """
-    from kg.recall.engine import sqlite
-    from kg.recall.hot import index_uris
+    from kg.recall.engine import index_uris, sqlite
     from kg.recall.lock import Held
 
     try:

@@ -59,9 +59,10 @@ def finish(repository: Repository, deadline: float, *, died: bool = True) -> boo
         journal.drop(place.state)
         return True
     if not place.bare:
+        theirs = repository.beside(found.prefix)
         if ours != found.nonce:  # somebody has removed our lock, as its message tells them to
-            _restage(repository, found, deadline)
-        _check_out(repository, found)
+            _restage(theirs, found, deadline)
+        _check_out(theirs, found)
     journal.complete(place.state)
     return True
 

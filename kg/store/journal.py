@@ -3,6 +3,9 @@
 Without it, "a person restored the previous version" and "kg was killed while replacing files"
 look the same (GIT.md, 3). That of the last complete write is kept, because another git may
 still put back the index that it had read before (see `IndexFile.mend`).
+
+All stores of a repository share its lock, its index and so the journal, which names its store:
+whoever comes next finishes it, also from the store next door.
 """
 
 from __future__ import annotations
@@ -27,9 +30,11 @@ class Change(NamedTuple):
 class Journal:
     """A write in progress: `ref` moves to `new`; `nonce` marks our index.lock.
 
+    `prefix` is the store's, whose paths `changes` are.
     `stamp` (inode, size, time) tells the index file that this write publishes from any other.
     """
 
+    prefix: str
     nonce: str
     ref: str
     new: str
@@ -39,6 +44,7 @@ class Journal:
     def save(self, state: str, *, sync: bool) -> None:
         """Put it on disk; a torn one is none, and the ref moves only when it is whole."""
         members = {
+            "prefix": self.prefix,
             "nonce": self.nonce,
             "ref": self.ref,
             "new": self.new,
@@ -58,7 +64,8 @@ def load(state: str, name: str = "journal") -> Journal | None:
         with open(f"{state}/{name}", encoding="utf-8") as file:
             raw: dict[str, Any] = json.load(file)
         changes = tuple(Change(*change) for change in raw["changes"])
-        return Journal(raw["nonce"], raw["ref"], raw["new"], changes, tuple(raw["stamp"]))
+        names = (raw["prefix"], raw["nonce"], raw["ref"], raw["new"])
+        return Journal(*names, changes, tuple(raw["stamp"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

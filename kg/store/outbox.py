@@ -22,8 +22,7 @@ class Outbox:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        name = place.prefix.replace("/", "+") if place.prefix not in ("", "memory") else ""
-        self.folder = f"{place.state}/outbox" + (f"+{name}" if name else "")
+        self.folder = f"{place.state}/outbox" + (f"+{place.name}" if place.name else "")
 
     def keep(self, data: bytes) -> str:
         """Put one away, synced; return its name.

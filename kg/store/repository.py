@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pygit2
 from pygit2.enums import FileMode
@@ -25,12 +25,10 @@ from kg.errors import (
     StateError,
     UnsupportedError,
 )
+from kg.place import Place
 from kg.store.locks import held, release_ref_lock
 from kg.store.refusals import OWN, PARTIAL, UNFOLD, config_text, told
 from kg.store.snapshot import Node, Snapshot
-
-if TYPE_CHECKING:
-    from kg.place import Place
 
 # libgit2 refuses to open a repository with this extension unless told that it is known;
 # reading then works as long as the objects are there.
@@ -61,6 +59,14 @@ class Repository:
         self._committer = committer
         with _git_errors(place):
             self._repo = pygit2.Repository(place.top or place.gitdir)
+
+    def beside(self, prefix: str) -> Repository:
+        """Return the store at a prefix of the same repository: itself where it is that one."""
+        if prefix == self.place.prefix:
+            return self
+        place = self.place
+        folder = f"{place.top}/{prefix}" if prefix else place.top
+        return Repository(Place(folder, place.top, place.gitdir, place.why), self._committer)
 
     # reading
 
@@ -113,13 +119,6 @@ class Repository:
     def blob_id(self, data: bytes) -> str:
         """Return the id git gives to these bytes, without writing them."""
         return str(pygit2.hash(data))
-
-    def commit_info(self, revision: str) -> tuple[str, str, int, tuple[str, ...]]:
-        """Return (message, author name, author time, parents) of a commit."""
-        with _git_errors(self.place):
-            commit = self._repo[revision].peel(pygit2.Commit)
-            parents = tuple(str(p) for p in commit.parent_ids)
-            return commit.message, commit.author.name or "", commit.author.time, parents
 
     def identity(self) -> tuple[str, str]:
         """Return (name, e-mail) of who commits here: as told, else as git is configured."""

@@ -54,10 +54,6 @@ class Snapshot:
         id_ = self.id_of(path)
         return self._objects.blob(id_) if id_ else None
 
-    def names(self, folder: str) -> list[str]:
-        """Return the names of the files and folders directly in `folder`, sorted as git does."""
-        return [node.name for node in self._nodes(folder)]
-
     def count(self, folder: str) -> int:
         """Return how many entries `folder` has, without listing them."""
         found = self._objects.entry(self.tree, folder) if self.tree else None

@@ -138,7 +138,8 @@ class _Writing:
             ref, state = self._repository.ref_of_head(), self._repository.place.state
             changes = tuple(self._changes)
             stamp = self._index.stamp if self._index is not None else ()
-            record = Journal(self._nonce, ref, commits[-1], changes, stamp)
+            prefix = self._repository.place.prefix
+            record = Journal(prefix, self._nonce, ref, commits[-1], changes, stamp)
             record.save(state, sync=not self._bare)
             self._step("journal")
             try:
@@ -186,7 +187,11 @@ class _Writing:
     def _mend(self) -> None:
         """Put right what another git did to the index after our last write."""
         written = journal.last(self._repository.place.state)
-        if self._index and written and self._index.mend(written, self._repository.head()):
+        if self._index is None or written is None:
+            return
+        theirs = self._repository.beside(written.prefix)
+        index = self._index if theirs is self._repository else IndexFile(theirs)
+        if index.mend(written, theirs.head()) or index is not self._index:
             self._index = IndexFile(self._repository)
 
     def _changed(self, before: Snapshot, planned: Sequence[Planned]) -> list[Change]:
