@@ -51,7 +51,7 @@ class Status:
 
 
 def status(graph: Graph) -> Status:
-    """Return the state of a store; takes no lock and changes nothing."""
+    """Return the state of a store; takes no lock of git's and changes nothing in it."""
     place, snapshot = graph.place, graph.at()
     settings, problem = _settings(snapshot)
     names = [n for path, _ in snapshot.files(RAW) if (n := parse_raw_name(path))]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kg import __version__
-from kg.cli.output import fail, talk
+from kg.cli.output import talk
 from kg.errors import KgError, RefusedError
 from kg.place import Place, find
 
@@ -164,21 +164,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         click.echo(error.ctx.get_help())
         code = USAGE
     except click.UsageError as error:
-        fail(_one(error.format_message(), error.ctx))
+        talk(_one(error.format_message(), error.ctx))
         code = USAGE
     except click.exceptions.Exit as error:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         code = 130
     except KgError as error:
-        fail(str(error))
+        talk(str(error))
         code = FAILED
     except BrokenPipeError:
         # the reader of a pipe has gone (`kg log | head`): no one is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     except OSError as error:
-        fail(
+        talk(
             f"{error.filename or ''}: {error.strerror}: check the file and its permissions".lstrip(
                 ": "
             )

@@ -50,13 +50,23 @@ def parse_observations(data: bytes) -> list[dict[str, Any]]:
     except RecursionError:
         raise RefusedError("the JSON is nested too deeply: flatten it") from None
     except ValueError as error:
-        if "Extra data" not in str(error):
+        rows = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        if len(rows) < 2 or not _whole(rows[0][1]):
             raise RefusedError(f"not JSON: {error}: see kg remember --help") from None
-        whole = [_line(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        whole = [_line(number, line) for number, line in rows]
     found = whole if isinstance(whole, list) else [whole]
     if not all(isinstance(one, dict) for one in found):
         raise RefusedError("an observation is a JSON object: see kg remember --help")
     return found
+
+
+def _whole(line: str) -> bool:
+    """Whether a line is JSON by itself, as JSON Lines begin."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _line(number: int, line: str) -> Any:  # noqa: ANN401

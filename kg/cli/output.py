@@ -43,8 +43,3 @@ def head(text: str) -> None:
 def talk(text: str) -> None:
     """Say something to the person, beside the answer."""
     print(f"kg: {one_line(text)}", file=sys.stderr)  # noqa: T201
-
-
-def fail(text: str) -> None:
-    """Say why it did not work, on one line that ends in what to do."""
-    talk(text)

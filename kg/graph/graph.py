@@ -16,7 +16,6 @@ from kg.errors import (
     DirtyError,
     FormatVersionError,
     KgError,
-    NotARepositoryError,
     PassingError,
     RefusedError,
     StoreError,
@@ -57,13 +56,9 @@ class Graph:
         Raises:
             NotARepositoryError: there is no store, or it is in no git repository.
         """
-        if isinstance(where, Place):
-            place: Place | None = where
-        else:
-            place = places.find(os.fspath(where), {}, os.getcwd())
-        if place is None:
-            raise NotARepositoryError(f"there is no store in {where}: run kg init there")
-        self.place = place
+        if not isinstance(where, Place):
+            where = places.find(os.path.abspath(os.fspath(where)), {}, "")
+        self.place = place = where
         self.repository = Repository(place, committer)
         self.outbox = Outbox(place)
         self.step: Step = lambda _name: None  # tests crash here

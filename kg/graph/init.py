@@ -113,10 +113,10 @@ def _check_free(folder: str) -> None:
 
 def _place(folder: str, layout: str) -> tuple[Place, str]:
     if layout == "in-tree":
-        os.makedirs(folder, exist_ok=True)
         top, gitdir = places.repository_around(folder)
         if not gitdir:
             raise NotARepositoryError(f"{folder} is in no git repository: leave out --in-tree")
+        os.makedirs(folder, exist_ok=True)
         return Place(folder, top, gitdir, "just made"), ""
     if layout == "bare":
         create(folder, bare=True)
