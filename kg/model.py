@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 from unicodedata import normalize
@@ -246,17 +246,16 @@ class Fact(Claim):
 
     k: str
     v: Value
+    # equal for facts that are the same: key, value folded, start of validity
+    identity: tuple[str, str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # slots=True makes a new class, so the zero-argument super() does not find this one
         Claim.__post_init__(self)
         check_word(self.k, "key")
         object.__setattr__(self, "v", check_value(self.v))
-
-    @property
-    def identity(self) -> tuple[str, str, str]:
-        """Equal for facts that are the same: key, value folded, start of validity."""
-        return self.k, fold(value_text(self.v)), self.since or ""
+        identity = (self.k, fold(value_text(self.v)), self.since or "")
+        object.__setattr__(self, "identity", identity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,8 +372,9 @@ class Entity:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Its other names: what the live `also-known-as` facts say."""
-        return tuple(value_text(f.v) for f in self.facts if f.k == "also-known-as")
+        """Its other names: what the live `also-known-as` facts say, but for its own name."""
+        told = (value_text(f.v) for f in self.facts if f.k == "also-known-as")
+        return tuple(name for name in told if name != self.name)
 
     def fact(self, identity: tuple[str, str, str]) -> Fact | None:
         """The live fact of that identity, if there is one."""

@@ -148,12 +148,20 @@ def _outcome(old: C | None, origin: C, before: list[Sighting], after: list[Sight
 
 
 def _still_retracted(entity: Entity, what: Fact | EdgeClaim) -> bool:
-    runs = [
-        r.retracted_run
+    """Whether nothing new speaks for it: no later run, nor another text of the same run."""
+    gone = [
+        r
         for r in entity.retracted
         if type(r.what) is type(what) and r.what.identity == what.identity
     ]
-    return bool(runs) and run_order(what.seen_run) <= max(run_order(run) for run in runs)
+    if any(r.what.src == what.src for r in gone):
+        return True  # the very line, told again, whatever run it claims
+    latest = max(gone, key=lambda r: run_order(r.retracted_run), default=None)
+    if latest is None or run_order(what.seen_run) > run_order(latest.retracted_run):
+        return False
+    texts = {parse_source(r.what.src).path for r in gone}
+    same_run = what.seen_run == latest.retracted_run
+    return not (same_run and parse_source(what.src).path not in texts)
 
 
 def _with(retracted: tuple[Retraction, ...], more: Retraction) -> tuple[Retraction, ...]:

@@ -291,17 +291,21 @@ def _writes_until_killed(graph: Graph, kill: int, rng: random.Random) -> set[str
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        mine = opened(graph)
-        for number in range(10_000):
-            value = f"{kill}-{number}"
-            mine.remember([observed(f"note {value}\n", (f"it{number % 3}", "note", value))])
-            os.write(writing, f"{value}\n".encode())
+        try:
+            mine = opened(graph)
+            for number in range(10_000):
+                value = f"{kill}-{number}"
+                mine.remember([observed(f"note {value}\n", (f"it{number % 3}", "note", value))])
+                os.write(writing, f"{value}\n".encode())
+        finally:
+            os._exit(1)  # this process must not go on with the tests
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
         first = [file.readline() for _ in range(rng.randint(1, 3))]
         time.sleep(rng.uniform(0.0, 0.03))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        assert all(first), "the writer failed"
         return set(b"".join([*first, file.read()]).decode().split())
 
 

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 from recall_store import Store, payments
 
-import kg.cli.app
-from kg.place import VARIABLES
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
@@ -45,8 +42,3 @@ def test_unknown_variables_are_named(store: Store, tmp_path: Path) -> None:
     assert len(lost.err.splitlines()) == 2
     found = store.recall("--json", "payments-api", KG_STROE="/x")
     assert json.loads(found.out)["kg.recall/v1"]["warnings"] == []
-
-
-def test_recall_knows_the_variables_that_the_commands_know() -> None:
-    """One list of variables means something."""
-    assert getattr(kg.cli.app, "KNOWN", VARIABLES) == VARIABLES

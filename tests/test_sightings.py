@@ -135,12 +135,15 @@ def test_an_earlier_run_takes_the_line_and_the_former_one_becomes_a_sighting() -
 
 
 def test_a_retracted_fact_stays_so_until_a_later_run_says_it_again() -> None:
-    """The same or an earlier run does not revive it; a later one does, and the record stays."""
+    """An earlier run or the same line does not revive it; new text does, and the record stays."""
     made = recorded([("r1", "a", 0, "on", None, None)])
     gone = retract_fact(made, made.facts[0], "raw/r2-a.txt#L1", "r2")
     assert not gone.facts
     assert not gone.seen_again
-    assert see_fact(gone, *fact(("r2", "b", 0, "ON ", None, None))) == (gone, "retracted")
+    assert see_fact(gone, *fact(("r1", "b", 0, "ON ", None, None))) == (gone, "retracted")
+    told, by = fact(("r1", "a", 0, "on", None, None))
+    assert see_fact(gone, replace(told, seen_run="r9"), by) == (gone, "retracted")
+    assert see_fact(gone, *fact(("r2", "b", 0, "ON ", None, None)))[1] == "new"
     back, outcome = see_fact(gone, *fact(("r3", "b", 0, "on", None, None)))
     assert outcome == "new"
     assert back.facts[0].seen_run == "r3"
@@ -154,7 +157,8 @@ def test_a_retracted_edge_is_on_record_with_its_subject() -> None:
     subject = retract_edge(entity(), edge, "raw/r2-a.txt#L1", "r2")
     assert len(subject.retracted) == 2
     assert edge_still_retracted(subject, KEY, edge.claims[0])
-    assert not edge_still_retracted(subject, KEY, replace(edge.claims[0], seen_run="r3"))
+    again = replace(edge.claims[0], seen_run="r3", src="raw/r3-a.txt#L1")
+    assert not edge_still_retracted(subject, KEY, again)
     assert not edge_still_retracted(subject, ("object/x", "uses", "object/z"), edge.claims[0])
 
 

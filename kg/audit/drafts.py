@@ -13,8 +13,6 @@ from kg.format import (
     ENTITIES,
     RAW,
     TRIED,
-    dump_edge,
-    dump_entity,
     dump_trace,
     edge_path,
     entity_path,
@@ -115,14 +113,13 @@ def _put(draft: Draft, path: str, data: bytes) -> Valued | None:
         entity = parse_entity(data, path)
         _same_path(path, entity_path(entity.id, draft.settings.fan_out))
         draft.put(entity)
-        entity = draft.entity(entity.id) or entity
-        draft.rewrite(entity.id, dump_entity(entity))
+        draft.rewrite(entity.id)
         return entity
     if folder == EDGES:
         edge = parse_edge(data, path)
         _same_path(path, edge_path(*edge.key, draft.settings.fan_out))
         draft.put_edge(edge)
-        draft.rewrite(edge.key, dump_edge(edge))
+        draft.rewrite(edge.key)
         return edge
     if folder == TRIED:
         trace = parse_trace(data, path)

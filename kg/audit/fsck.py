@@ -15,7 +15,7 @@ from typing import Any
 from kg import secrets
 from kg.audit.drafts import drafts
 from kg.audit.rules import Valued, broken, ids_of, sources_of
-from kg.errors import KgError
+from kg.errors import KgError, StoreError
 from kg.format import (
     EDGES,
     ENTITIES,
@@ -73,8 +73,16 @@ class _Checker:
 
     def faults(self) -> Iterator[Finding]:
         yield from self._check_settings()
+        for path, kind in self._snapshot.odd():
+            yield _fault(path, f"is a {kind}, which kg does not follow", "replace it by a file")
         for path, id_ in self._snapshot.files():
-            yield from self._check_file(path, self._snapshot.blob(id_))
+            try:
+                data = self._snapshot.blob(id_)
+            except StoreError:
+                remedy = "fetch it from a clone: git fetch, git fsck"
+                yield _fault(path, f"its object {id_[:12]} is missing or corrupt", remedy)
+                continue
+            yield from self._check_file(path, data)
         found: list[tuple[str, Valued]] = [*self.entities.values(), *self.edges.values()]
         for path, value in [*found, *self._traces]:
             yield from self._check_rules(path, value)
@@ -99,13 +107,12 @@ class _Checker:
                 yield from self._check_value(path, folder, data)
             except KgError as error:
                 yield _fault(path, _said(error, path), "mend the file and run kg commit")
-        if folder in (RAW, ENTITIES, EDGES, TRIED):
-            for found in secrets.scan(data.decode("utf-8", "replace"))[:3]:
-                yield _fault(
-                    path,
-                    f"line {found.line} looks like a secret ({found.kind})",
-                    "revoke it; history holds it until it is rewritten with git filter-repo",
-                )
+        for found in secrets.scan(data.decode("utf-8", "replace"))[:3]:
+            yield _fault(
+                path,
+                f"line {found.line} looks like a secret ({found.kind})",
+                "revoke it; history holds it until it is rewritten with git filter-repo",
+            )
 
     def _check_raw(self, path: str, data: bytes) -> Iterator[Finding]:
         self._raw_lines[path] = data.count(b"\n") + (not data.endswith(b"\n"))

@@ -13,12 +13,11 @@ import click
 from kg import __version__
 from kg.cli.output import talk
 from kg.errors import KgError, RefusedError
-from kg.place import Place, find
+from kg.place import Place, find, unknown_variables
 
 if TYPE_CHECKING:
     from kg.graph import Graph
 
-KNOWN = ("KG_STORE", "KG_RUN", "KG_AGENT")
 DONE, USAGE, FAILED = 0, 2, 3
 
 _SECTIONS = {
@@ -71,8 +70,8 @@ class Session:
 
         if self.opened is None:
             self.opened = Graph(self.place(), committer=committer())
-        for name in unknown_variables():
-            talk(f"{name} is not a variable kg knows ({', '.join(KNOWN)}): ignored")
+        for problem in unknown_variables(os.environ):
+            talk(problem)
         return self.opened
 
     def writable(self) -> Graph:
@@ -84,18 +83,15 @@ class Session:
         """
         self.refuse_unknown_variables()
         graph = self.graph()
-        if os.environ.get("GIT_INDEX_FILE"):
-            graph.wait = 0.1  # inside a git hook: its git holds the lock until we are gone
+        if os.environ.get("GIT_INDEX_FILE") and graph.place.shared:
+            # its git has read HEAD and will not stand for another
+            graph.not_now = "inside a git hook of this repository: it is written afterwards"
         return graph
 
     def refuse_unknown_variables(self) -> None:
         """Refuse a misspelt KG_* variable: its author may mean another store."""
-        unknown = unknown_variables()
-        if unknown:
-            raise RefusedError(
-                f"{unknown[0]} is not a variable kg knows: unset it, "
-                f"or use one of {', '.join(KNOWN)}"
-            )
+        for problem in unknown_variables(os.environ):
+            raise RefusedError(f"{problem.removesuffix(': ignored')}: unset it")
 
     @property
     def run(self) -> str:
@@ -106,11 +102,6 @@ class Session:
     def agent(self) -> str:
         """The agent of this session, "" for the git identity."""
         return os.environ.get("KG_AGENT", "")
-
-
-def unknown_variables() -> list[str]:
-    """Return the KG_* variables that mean nothing."""
-    return sorted(name for name in os.environ if name.startswith("KG_") and name not in KNOWN)
 
 
 def committer() -> tuple[str, str] | None:

@@ -13,6 +13,8 @@ MAX_INPUT = 256 * 1024 * 1024  # bytes of one `kg remember`; more is more than o
 
 def read(file: str) -> bytes:
     """Return what a file or stdin holds."""
+    if file == "-" and sys.stdin is None:
+        raise RefusedError("stdin is closed: name a file")
     if file == "-":
         data = sys.stdin.buffer.read(MAX_INPUT + 1)
     else:
@@ -55,7 +57,7 @@ def parse_observations(data: bytes) -> list[dict[str, Any]]:
             raise RefusedError(f"not JSON: {error}: see kg remember --help") from None
         whole = [_line(number, line) for number, line in rows]
     found = whole if isinstance(whole, list) else [whole]
-    if not all(isinstance(one, dict) for one in found):
+    if not found or not all(isinstance(one, dict) for one in found):
         raise RefusedError("an observation is a JSON object: see kg remember --help")
     return found
 

@@ -193,15 +193,15 @@ def fsck(ctx: click.Context, json_: bool) -> None:
 
 def listing(graph: Graph, prefix: str) -> list[tuple[str, str, str]]:
     """Return (id, type, name) of the entities of a type, or of all, by id."""
-    from kg.errors import FormatError
+    from kg.errors import FormatError, StoreError
     from kg.format import ENTITIES, parse_entity
 
     snapshot, found = graph.at(), []
     for path, blob in snapshot.files(f"{ENTITIES}/{prefix}" if prefix else ENTITIES):
         try:
             entity = parse_entity(snapshot.blob(blob), path)
-        except FormatError as error:
-            talk(str(error))
+        except (FormatError, StoreError) as error:
+            talk(f"{path}: {str(error).removeprefix(path + ': ')}")
             continue
         found.append((entity.id, entity.type, entity.name))
     return sorted(found)

@@ -267,6 +267,12 @@ def alias_add(
     \b
     kg alias add org/acme-corp "Acme Corporation"
     """
+    graph = ctx.obj.writable()
+    others = graph.draft(graph.at()).named(id_.partition("/")[0], name)
+    if any(other.id != id_ for other in others):
+        raise AlreadyExistsError(
+            f"{others[0].id} is called {name!a}: it would fit both, choose another"
+        )
     fact = {"entity": id_, "k": "also-known-as", "v": name}
     because = because or (None if src else f"{id_} is also known as {name}")
     write(ctx, [stated("facts", fact, because, src)], "alias", json_=json_, redact=redact)
@@ -306,6 +312,7 @@ def rename(
     \b
     kg rename object/payments-api "Payments API"
     """
-    text = because or f"{id_} is now called {name}"
+    graph = ctx.obj.writable()
+    text = because or f"{graph.entity(id_).name}, {id_}, is now called {name}"
     said = {"entity": id_, "name": name, "lines": whole(text)}
     write(ctx, [{"text": text, "rename": [said]}], "rename", json_=json_, redact=redact)

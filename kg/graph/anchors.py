@@ -18,6 +18,8 @@ from kg.text import fold
 # or end anywhere.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003134f]")  # fmt: skip  # noqa: E501
 
+_WORD = re.compile(rf"(?:(?!{_UNSPACED.pattern})[^\W_])+")  # what `_joins` holds together
+
 
 class Text:
     """A text that quotes are looked up in."""
@@ -26,6 +28,8 @@ class Text:
         self.lines = text.removesuffix("\n").split("\n")
         self._joined = ""
         self._starts: list[int] = []
+        self._whole: dict[str, int] = {}  # a line -> the first with these words
+        self._words: dict[str, list[int]] = {}  # a word -> where it stands
 
     def line_count(self) -> int:
         """Return the number of lines."""
@@ -40,13 +44,11 @@ class Text:
         if not wanted:
             return None
         self._prepare()
-        first = None
-        for start in self._places(wanted):
-            lines = self._lines_at(start, start + len(wanted))
-            if lines[0] == lines[1] and _plain(self.lines[lines[0] - 1]) == wanted:
-                return lines
-            first = first or lines
-        return first
+        if wanted in self._whole:
+            line = self._whole[wanted]
+            return line, line
+        start = next(self._places(wanted), None)
+        return None if start is None else self._lines_at(start, start + len(wanted))
 
     def holds(self, first: int, last: int, words: str) -> bool:
         """Whether `words` stand in these lines, whatever their case, at word boundaries."""
@@ -54,7 +56,17 @@ class Text:
         return next(_occurrences(shown, fold(words)), None) is not None
 
     def _places(self, wanted: str) -> Iterator[int]:
-        return _occurrences(self._joined, wanted)
+        """Yield where the words stand, in order: by their rarest, as there may be many quotes."""
+        words = [(self._words.get(found[0], []), found.start()) for found in _WORD.finditer(wanted)]
+        if not words:
+            yield from _occurrences(self._joined, wanted)
+            return
+        places, offset = min(words, key=lambda word: len(word[0]))
+        for place in places:
+            start = place - offset
+            here = start >= 0 and self._joined.startswith(wanted, start)
+            if here and _stands_alone(self._joined, start, wanted):
+                yield start
 
     def _prepare(self) -> None:
         if self._starts:
@@ -66,6 +78,10 @@ class Text:
             parts.append(plain)
             at += len(plain) + (1 if plain else 0)
         self._joined = " ".join(part for part in parts if part)
+        for number, part in enumerate(parts, 1):
+            self._whole.setdefault(part, number)
+        for found in _WORD.finditer(self._joined):
+            self._words.setdefault(found[0], []).append(found.start())
 
     def _lines_at(self, start: int, end: int) -> tuple[int, int]:
         # blank lines share their start with the next line; the last of equals is the one with text
@@ -79,10 +95,14 @@ def _plain(text: str) -> str:
 def _occurrences(text: str, wanted: str) -> Iterator[int]:
     at = text.find(wanted) if wanted else -1
     while at >= 0:
-        end = at + len(wanted)
-        if not (_joins(text[at - 1 : at], wanted[0]) or _joins(wanted[-1], text[end : end + 1])):
+        if _stands_alone(text, at, wanted):
             yield at
         at = text.find(wanted, at + 1)
+
+
+def _stands_alone(text: str, at: int, wanted: str) -> bool:
+    end = at + len(wanted)
+    return not (_joins(text[at - 1 : at], wanted[0]) or _joins(wanted[-1], text[end : end + 1]))
 
 
 def _joins(left: str, right: str) -> bool:

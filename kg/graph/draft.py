@@ -42,8 +42,16 @@ Edges = Callable[[str], list[Key]]  # id -> keys of its edges, in the snapshot
 class Draft:
     """The store as it would be after the changes made so far."""
 
-    def __init__(self, snapshot: Snapshot, named: Named, edges_of: Edges) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        named: Named,
+        edges_of: Edges,
+        path_of: Callable[[str], str | None] = lambda _id: None,
+    ) -> None:
         self._snapshot, self._named, self._edges_of = snapshot, named, edges_of
+        self._path_of = path_of
+        self._strays: dict[str, str] = {}  # entities in another's place, by the id inside
         data = snapshot.read(SETTINGS)
         self.settings = parse_settings(data) if data is not None else Settings()
         self.ontology = self.settings.ontology
@@ -65,8 +73,18 @@ class Draft:
         if id_ not in self._entities:
             path = entity_path(id_, self._read_fan_out)
             data = self._snapshot.read(path)
-            self._entities[id_] = parse_entity(data, path) if data is not None else None
+            found = parse_entity(data, path) if data is not None else None
+            self._entities[id_] = found if found and found.id == id_ else self._stray(id_)
         return self._entities[id_]
+
+    def _stray(self, id_: str) -> Entity | None:
+        """Return an entity whose file lies elsewhere: readers go by the ids inside files."""
+        path = self._path_of(id_)
+        data = self._snapshot.read(path) if path else None
+        if path is None or data is None:
+            return None
+        self._strays[id_] = path
+        return parse_entity(data, path)
 
     def existing(self, id_: str, near: Callable[[str], list[str]]) -> Entity:
         """Return the entity of that id.
@@ -118,8 +136,7 @@ class Draft:
         self._dirty[id_] = None
 
     def put(self, entity: Entity) -> None:
-        """Put an entity, its contested keys computed anew; unchanged ones cost nothing."""
-        entity = replace(entity, contested=self.ontology.contested(entity.facts))
+        """Put an entity; one that is as it was costs nothing."""
         if entity == self.entity(entity.id):
             return
         self._entities[entity.id] = entity
@@ -127,9 +144,9 @@ class Draft:
             self._names.setdefault((split_id(entity.id)[0], name), set()).add(entity.id)
         self._dirty[entity.id] = None
 
-    def rewrite(self, item: str | Key, canonical: bytes) -> None:
+    def rewrite(self, item: str | Key) -> None:
         """Write an entity or edge even if its value is as it was, where its bytes are not."""
-        if self._snapshot.read(self._path(item, self._read_fan_out)) != canonical:
+        if self._snapshot.read(self._path(item, self._read_fan_out)) != self._bytes(item):
             self._dirty[item] = None
 
     def put_edge(self, edge: Edge) -> None:
@@ -192,6 +209,8 @@ class Draft:
         changes = self._fan_out()
         for item in self._dirty:
             path = self._path(item, self.settings.fan_out)
+            if isinstance(item, str) and item in self._strays:
+                changes[self._strays.pop(item)] = None
             changes[path] = self._bytes(item)
             self._placed[item] = path
         changes |= {path: self._files[path] for path in sorted(self._dirty_files)}
@@ -205,7 +224,9 @@ class Draft:
     def _bytes(self, item: str | Key) -> bytes | None:
         if isinstance(item, str):
             entity = self._entities[item]
-            return dump_entity(entity) if entity is not None else None
+            if entity is None:
+                return None
+            return dump_entity(replace(entity, contested=self.ontology.contested(entity.facts)))
         edge = self._edges[item]
         return dump_edge(edge) if edge is not None else None
 

@@ -18,6 +18,7 @@ from kg.errors import (
     KgError,
     PassingError,
     RefusedError,
+    StateError,
     StoreError,
     UnsupportedError,
 )
@@ -63,6 +64,7 @@ class Graph:
         self.outbox = Outbox(place)
         self.step: Step = lambda _name: None  # tests crash here
         self.wait = GIT_WAIT
+        self.not_now = ""  # why nothing can be written at the moment, as the caller knows it
         self.delivered: list[Answer] = []  # what the outbox kept and this process has written
         self._index: Index | None = None
         if not place.seed:
@@ -117,6 +119,7 @@ class Graph:
             snapshot,
             index.ids_named,
             lambda id_: [(s, p, o) for s, p, o, _ in index.edges_of(id_)],
+            index.path_of,
         )
 
     # writing
@@ -169,7 +172,7 @@ class Graph:
             StoreError: the reason has not passed yet, or there is another. (A hand edit stays
                 in the way of what touches that path, and of nothing else.)
         """
-        answers = []
+        answers, waiting = [], False
         for name in self.outbox.names():
             data = self.outbox.read(name)
             if data is None:
@@ -179,11 +182,12 @@ class Graph:
                 said = [parse_observation(o, run="", agent="", at=0) for o in kept["observations"]]
                 answers.append(self._record(said, kept["op"]))
             except DirtyError:
-                continue  # in the way of this one alone
+                waiting = True  # in the way of this one, and of what rests on it
             except (StoreError, FormatVersionError):
                 raise  # not this one's fault
             except (KgError, ValueError, KeyError) as error:
-                self.outbox.set_aside(name, str(error))
+                if not waiting:
+                    self.outbox.set_aside(name, str(error))
             else:
                 self.outbox.drop(name)
         self.delivered += answers
@@ -278,6 +282,8 @@ class Graph:
                 f"{self.place.folder} has no store.json, a hand-written store is only read: "
                 f"adopt it with kg init {self.place.folder}"
             )
+        if self.not_now:
+            raise StateError(self.not_now)
         return write(
             self.repository, plan, edited=edited, done=self._follow, step=self.step, wait=self.wait
         )

@@ -332,7 +332,9 @@ def _outcome(raw: Mapping[str, Any]) -> str:
 
 def _seconds(text: str) -> int:
     at = datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC)
-    return max(0, int(at.timestamp()))  # git knows no time before 1970
+    if at.year > 2100:
+        raise RefusedError(f"at is {text}: git holds no time so late, correct it")
+    return max(0, int(at.timestamp()))  # nor any before 1970
 
 
 def _each(

@@ -5,6 +5,7 @@ Pure on a draft: run again on a newer snapshot it gives what is right there.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -61,6 +62,11 @@ class Recording:
     def __init__(self, draft: Draft, said: Observation, near: Near) -> None:
         self._draft, self._said, self._near = draft, said, near
         self._ids: dict[str, str] = {}
+        self._identifying: dict[str, list[SaidFact]] = {}
+        keys = draft.ontology.keys
+        for fact in said.facts:
+            if fact.k in keys and keys[fact.k].identifying:
+                self._identifying.setdefault(fact.entity, []).append(fact)
         self._sources = Sources(draft, said)
         self.recorded = Recorded(run=said.run, agent=said.agent, raw=self._sources.raw)
 
@@ -123,11 +129,9 @@ class Recording:
 
     def _told(self, mention: Mention) -> list[Fact]:
         """Return the observation's own facts about a mention, as far as they identify it."""
-        keys = self._draft.ontology.keys
         return [
             Fact(k=f.k, v=f.v, src="raw/x.txt#L1", seen_run=self._said.run)
-            for f in self._said.facts
-            if f.entity == mention.ref and f.k in keys and keys[f.k].identifying
+            for f in self._identifying.get(mention.ref, ())
         ]
 
     def _first_source(self, mention: Mention) -> str:
@@ -316,8 +320,9 @@ class Recording:
 
     def _outranked(self, claims: Iterable[Claim], again: Iterable[Sighting]) -> bool:
         """Whether a later run than this one has said it: then it is told late, and too late."""
-        runs = [c.seen_run for c in claims] + [s.run for s in again]
-        return max(map(run_order, runs)) > run_order(self._said.run)
+        runs = [run_order(c.seen_run) for c in claims] + [run_order(s.run) for s in again]
+        past = [run for run in runs if run[0] <= time.time()]  # a clock that is ahead counts not
+        return max(past, default=(0, "")) > run_order(self._said.run)
 
     def _gone(
         self, id_: str, k: str, v: Value, because: Source, outcome: str = "retracted"

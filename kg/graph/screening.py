@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from unicodedata import normalize
 
 from kg import secrets
 from kg.errors import SecretError
@@ -27,17 +28,29 @@ def screened(
     clean: list[dict[str, Any]] = []
     hits: list[Redacted] = []
     for number, raw in enumerate(observations, 1):
-        strings = [text for _, text in _strings(raw)]
-        if not secrets.scan("\n".join(strings)):
+        which = number if len(observations) > 1 else 0
+        if not _secret(raw):
             clean.append(raw)
             hits.append(())
         elif redact:
             anchored = _anchored(raw)
             clean.append(_redacted(anchored))
             hits.append(tuple(_found(anchored)))
+            if _secret(clean[-1]):  # spread over several parts, or in another Unicode form
+                raise _refusal(clean[-1], which)
         else:
-            raise _refusal(raw, number if len(observations) > 1 else 0)
+            raise _refusal(raw, which)
     return clean, hits
+
+
+def _secret(raw: Mapping[str, Any]) -> bool:
+    """Whether there is a secret in it, in this or in the form in which values are compared."""
+    text = "\n".join(text for _, text in _strings(raw))
+    return bool(secrets.scan(text) or (not text.isascii() and secrets.scan(_plain(text))))
+
+
+def _plain(text: str) -> str:
+    return normalize("NFKC", text)
 
 
 def _strings(value: Any, pointer: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401
@@ -112,4 +125,6 @@ def _refusal(raw: Mapping[str, Any], number: int) -> SecretError:
             "with --redact",
             tuple((f.line, f.kind) for f in found),
         )
-    return SecretError(f"{which}its parts together look like a secret: remove it, or use --redact")
+    return SecretError(
+        f"{which}its parts together, or in plain letters, look like a secret: remove it"
+    )

@@ -48,6 +48,9 @@ def decide(
     """
     if not candidates:
         return Created()
+    called = [c for c in candidates if fold(c.name) == fold(name)]
+    if len(called) == 1:
+        candidates = called  # its very name, where for others it is one more
     agreements = {c.id: _agree(c, identifying, ontology) for c in candidates}
     possible = [c for c in candidates if agreements[c.id]] or [
         c for c in candidates if policy == "link" or agreements[c.id] is None

@@ -68,6 +68,15 @@ class Snapshot:
             elif node.kind == "blob":
                 yield path, node.id
 
+    def odd(self, folder: str = "") -> Iterator[tuple[str, str]]:
+        """Yield (path, kind) of everything below `folder` that is neither file nor folder."""
+        for node in self._nodes(folder):
+            path = f"{folder}/{node.name}" if folder else node.name
+            if node.kind == "tree":
+                yield from self.odd(path)
+            elif node.kind != "blob":
+                yield path, "symbolic link" if node.kind == "link" else "submodule"
+
     def blob(self, id_: str) -> bytes:
         """Return the bytes of a blob by its id."""
         return self._objects.blob(id_)
