@@ -29,6 +29,8 @@ def recall(argv: list[str] | None = None) -> None:
     from kg.recall.hot import main as answer
 
     code = FAILED
+    if sys.stdout is None:  # closed by the caller: there is nobody to answer
+        os._exit(code)
     try:
         code = answer(sys.argv[1:] if argv is None else argv, os.environ, _cwd())
         sys.stdout.flush()

@@ -174,7 +174,10 @@ def _below_or_above(start: str, why: str) -> Place:
 
 def _marked(folder: str) -> bool:
     data = _read(folder + "/store.json")
-    return data is not None and MARKER in data
+    if data is None or MARKER in data:
+        return data is not None
+    # a store.json that was damaged by hand hides no store: HEAD still has it whole
+    return all(os.path.isdir(f"{folder}/{name}") for name in ("entities", "raw"))
 
 
 def _has_entities(folder: str) -> bool:

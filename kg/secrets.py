@@ -66,6 +66,11 @@ sendgrid-key SG. [\w-]{16,32}\.[\w-]{16,64}
 twilio-key SK [0-9a-f]{32}
 cloudflare-key v1.0- cfut_ cfat_ cfk_ [\w-]{40,180}
 tailscale-key tskey- [a-z]{3,12}-\w{8,32}-\w{16,64}
+square-token sq0atp- [\w-]{22}
+brevo-key xkeysib- xsmtpsib- [a-f0-9]{64}-[A-Za-z0-9]{16}
+planetscale-token pscale_tkn_ pscale_oauth_ pscale_pw_ [\w=.-]{32,64}
+dropbox-token sl. [\w-]{130,152}
+artifactory-token AKCp [A-Za-z0-9]{69}
 vault-token hvs. hvb. hvr. [\w-]{24,300}
 bitbucket-token ATBB [A-Za-z0-9]{32}
 notion-token ntn_ [A-Za-z0-9]{43,50}

@@ -47,7 +47,10 @@ ALONE = {
     "filelock": {"kg/store/locks.py"},
     "subprocess": {"kg/gitprogram.py", "kg/recall/source.py"},
 }
-LONG = {"kg/model.py": "all values of the format, each a few lines, read as one page"}
+LONG = {
+    "kg/model.py": "all values of the format, each a few lines, read as one page",
+    "kg/secrets.py": "a table of formats, one a line, beside what reads it",
+}
 # The commands register with the group, which imports them to know its own.
 REGISTERED = {"kg.cli.app": {"kg.cli.care", "kg.cli.read", "kg.cli.write"}}
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}

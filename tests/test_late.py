@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checks import check_store
-from stores import git, observed, store
+from stores import git, in_tree, observed, store
 
-from kg.errors import MissingSourceError, RefusedError, SecretError
+from kg.errors import MissingSourceError, RefusedError, SecretError, StoreError
 from kg.graph import Graph
 
 API = "object/api"
@@ -172,3 +175,103 @@ def test_a_keys_edge_must_be_a_predicate() -> None:
 
     with pytest.raises(RefusedError, match="no predicate"):
         extend(shipped(), {"keys": {"boss": {"definition": "d", "edge": "nope"}}})
+
+
+def test_what_waits_is_not_judged_before_its_turn(tmp_path: Path) -> None:
+    """A kept write that rests on another that still waits goes on waiting too."""
+    graph = store(tmp_path / "memory")
+    graph.remember([_fact("r1")])
+    path = Path(graph.place.folder, "entities/object/api.json")
+    before = path.read_text(encoding="utf-8")
+    path.write_text(before.replace("fine", "good"), encoding="utf-8")
+    first = observed("new and api", ("api", "note", "x"), ("new", "note", "x"), run="r2")
+    assert graph.remember([first]).queued
+    second = {"entity": "object/new", "k": "status", "v": "y", "lines": 1}
+    kept = {"run": "r3", "agent": "x", "at": "2026-01-01", "text": "y", "facts": [second]}
+    graph.outbox.keep(json.dumps({"op": "add", "observations": [kept]}).encode())
+    graph.remember([observed("z", ("z", "note", "z"), run="r4")])
+    assert (len(graph.outbox.names()), graph.outbox.refused()) == (2, [])
+    path.write_text(before, encoding="utf-8")
+    graph.remember([observed("z", ("z", "note", "again"), run="r5")])
+    assert (graph.outbox.names(), graph.outbox.refused()) == ([], [])
+    assert {f.k for f in graph.entity("object/new").facts} == {"note", "status"}
+
+
+def test_new_words_of_the_same_run_speak_again(graph: Graph) -> None:
+    """A run may take a thing back and, with other words, say it after all; a replay may not."""
+    told = {"run": "r5", "agent": "a"}
+    first = {**_fact("r5", "beta"), **told}
+    graph.remember([first])
+    graph.remember([{**_retraction("r5"), **told}])
+    graph.remember([first])
+    assert graph.entity(API).facts == ()
+    fact = {"entity": API, "k": "status", "v": "beta", "lines": 1}
+    graph.remember([{**told, "text": "beta after all, I checked", "facts": [fact]}])
+    assert [f.v for f in graph.entity(API).facts] == ["beta"]
+
+
+def test_a_clock_that_is_ahead_outranks_nobody(graph: Graph) -> None:
+    """A fact of a run in the future can be retracted, and its replay does not revive it."""
+    ahead = _fact("r199999999999")
+    graph.remember([ahead])
+    graph.remember([_retraction(f"r{int(time.time())}")])
+    graph.remember([ahead])
+    assert graph.entity(API).facts == ()
+
+
+def test_a_misplaced_file_is_found_by_its_id(graph: Graph) -> None:
+    """An entity in another's place is the same entity; the next write puts it where it belongs."""
+    graph.remember([_fact("r1")])
+    folder = Path(graph.place.folder)
+    git(folder, "mv", "entities/object/api.json", "entities/object/other.json")
+    git(folder, "commit", "-qm", "move")
+    graph.remember([observed("n", ("api", "note", "n"), run="r2")])
+    assert [p.name for p in folder.glob("entities/object/*")] == ["api.json"]
+    assert {f.k for f in graph.entity(API).facts} == {"status", "note"}
+    check_store(graph.place.top)
+
+
+def test_a_lost_object_is_named_and_the_rest_answers(graph: Graph) -> None:
+    """One object that is gone from git is one finding of fsck, with its path."""
+    from kg.audit.fsck import fsck
+
+    graph.remember([observed("x", ("a", "note", "x"), ("b", "note", "x"))])
+    lost = graph.at().id_of("entities/object/a.json")
+    Path(graph.place.gitdir, "objects", lost[:2], lost[2:]).unlink()
+    found = [f for f in fsck(Graph(graph.place)) if f.level == "fault"]
+    assert any(f.path == "entities/object/a.json" and "missing" in f.problem for f in found)
+
+
+def test_a_damaged_settings_file_hides_no_store(graph: Graph) -> None:
+    """With store.json broken by hand the store is still found, and HEAD's is in force."""
+    graph.remember([_fact("r1")])
+    Path(graph.place.folder, "store.json").write_text("nope", encoding="utf-8")
+    again = Graph(graph.place.folder)
+    assert again.entity(API).facts
+    assert again.place.seed is False
+
+
+def test_a_write_inside_a_git_hook_waits(tmp_path: Path) -> None:
+    """The commit whose hook calls kg goes through, and the write is made afterwards."""
+    graph = in_tree(tmp_path / "code")
+    top = tmp_path / "code"
+    hook = top / ".git/hooks/pre-commit"
+    said = json.dumps({"text": "seen in a hook"})
+    hook.write_text(f"#!/bin/sh\necho '{said}' | {sys.executable} -m kg remember -\nexit 0\n")
+    hook.chmod(0o755)
+    (top / "code.py").write_text("changed\n", encoding="utf-8")
+    git(top, "add", "code.py")
+    git(top, "commit", "-qm", "with a hook")
+    assert len(graph.outbox.names()) == 1
+    hook.unlink()
+    graph.deliver()
+    assert not graph.outbox.names()
+    assert git(top, "status", "--porcelain") == ""
+
+
+def test_a_broken_index_is_one_line(graph: Graph) -> None:
+    """libgit2's own errors do not come through."""
+    graph.remember([_fact("r1")])
+    Path(graph.place.gitdir, "index").write_bytes(b"DIRCxx")
+    with pytest.raises(StoreError):
+        graph.remember([_fact("r2")])

@@ -270,9 +270,7 @@ def alias_add(
     graph = ctx.obj.writable()
     others = graph.draft(graph.at()).named(id_.partition("/")[0], name)
     if any(other.id != id_ for other in others):
-        raise AlreadyExistsError(
-            f"{others[0].id} is called {name!a}: it would fit both, choose another"
-        )
+        raise AlreadyExistsError(f"{others[0].id} is called {name!a}: choose a name that fits one")
     fact = {"entity": id_, "k": "also-known-as", "v": name}
     because = because or (None if src else f"{id_} is also known as {name}")
     write(ctx, [stated("facts", fact, because, src)], "alias", json_=json_, redact=redact)

@@ -139,8 +139,8 @@ def _answer(place: Place, options: Options) -> int:
     if fresh is not None:
         try:
             return _print(fresh[0], place, options, fresh[1], [])
-        except sqlite.DatabaseError:
-            fresh[0].close()
+        except (sqlite.DatabaseError, TypeError, ValueError):
+            fresh[0].close()  # damaged: by SQLite's account, or a row is not what it must be
     from kg.recall.index import Index
 
     with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:

@@ -51,11 +51,11 @@ def finish(repository: Repository, deadline: float, *, died: bool = True) -> boo
     if found is not None and moved and ours == found.nonce:
         with contextlib.suppress(FileNotFoundError):  # where the kill came after this very step
             os.replace(f"{place.state}/index.new", f"{place.gitdir}/index")
+    if not moved and found is not None and died:
+        repository.unlock_ref(found.ref, found.new)  # before git may come and meet it
     if ours:
         release_index_lock(lock, ours)
     if found is None or not moved:
-        if found is not None and died:
-            repository.unlock_ref(found.ref, found.new)
         journal.drop(place.state)
         return True
     if not place.bare:

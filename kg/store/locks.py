@@ -96,17 +96,20 @@ def release_ref_lock(ref_lock: str, commit: str) -> None:
     once: so it is looked at twice.
     """
     before = _seen(ref_lock)
-    if before is not None and not before[0]:
-        time.sleep(_STALE)
-    if before is not None and before[0] in ("", commit) and _seen(ref_lock) == before:
+    if before is None:
+        return
+    if not before[0]:
+        time.sleep(min(_STALE, max(0.0, before[2] + _STALE - time.time())))
+    if before[0] in ("", commit) and _seen(ref_lock) == before:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(ref_lock)
 
 
-def _seen(path: str) -> tuple[str, int] | None:
+def _seen(path: str) -> tuple[str, int, float] | None:
     try:
         with open(path, encoding="ascii", errors="replace") as file:
-            return file.read(100).strip(), os.fstat(file.fileno()).st_ino
+            stat = os.fstat(file.fileno())
+            return file.read(100).strip(), stat.st_ino, stat.st_mtime
     except OSError:
         return None
 

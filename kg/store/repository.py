@@ -143,7 +143,9 @@ class Repository:
                 f"{self.place.gitdir} is a partial clone, which kg only reads: clone it in full"
             )
         probe = self.in_tree("entities/object/x.json")
-        if not self.place.bare and self._repo.get_attr(probe, "filter"):
+        with _git_errors(self.place):  # attributes are looked up in the index too
+            filtered = not self.place.bare and self._repo.get_attr(probe, "filter")
+        if filtered:
             raise UnsupportedError(
                 f"git attributes set a filter on {probe}, which kg would bypass: "
                 f"write '{self.place.prefix or '*'} -filter' in .gitattributes, or {OWN}"
