@@ -155,7 +155,7 @@ def _fresh(place: Place) -> tuple[Connection, str] | None:
         return None
     for uri in index_uris(file):
         try:
-            con = sqlite.connect(uri, BUSY, isolation_level=None, uri=True)
+            con = sqlite.connect(uri, timeout=BUSY, isolation_level=None, uri=True)
             con.execute("begin")  # one snapshot for all that follows
             row = con.execute("select schema, prefix, head, tree from meta").fetchone()
         except sqlite.Error:

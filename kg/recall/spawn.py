@@ -46,7 +46,7 @@ def note_head(file: str, tree: str, head: str) -> None:
     try:
         with Held(file + ".lock", 0):
             uri = index_uris(file)[0].replace("mode=ro", "mode=rw")
-            con = sqlite.connect(uri, 0, isolation_level=None, uri=True)
+            con = sqlite.connect(uri, timeout=0, isolation_level=None, uri=True)
             con.execute("update meta set head = ? where tree = ?", (head, tree))
             con.close()
     except (OSError, sqlite.Error):
