@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 KG_ENV = env -u KG_STORE -u KG_RUN -u KG_AGENT
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench coverage clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -33,7 +33,7 @@ bench: $(VENV)/ready
 	$(BIN)/python scripts/bench/secrets.py
 
 coverage: $(VENV)/ready
-	COVERAGE_PROCESS_START=pyproject.toml $(BIN)/coverage run -m pytest -n 0 -m "not slow"
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n 0 -m "not slow"
 	$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 clean:
