@@ -88,11 +88,6 @@ class Index:
         """Let go of the file."""
         self.connection.close()
 
-    def __del__(self) -> None:
-        # a graph that is dropped without being closed leaves no database open (Python 3.13 warns)
-        with suppress(AttributeError):
-            self.close()
-
     def refresh(self) -> None:
         """Bring the index to what HEAD says now: microseconds where it is there already."""
         self.notes = []
