@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import document, hot
+from kg.recall import document, hot, options
 from kg.recall.match import find
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Answer:
         return bool(self.entities)
 
 
-def ask(index: Index, query: str, *, limit: int = hot.LIMIT, archived: bool = False) -> Answer:
+def ask(index: Index, query: str, *, limit: int = options.LIMIT, archived: bool = False) -> Answer:
     """Return what the index, as it is, knows about `query`."""
     try:
         return _ask(index, query, limit, archived)

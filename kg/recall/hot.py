@@ -15,6 +15,7 @@ from kg.errors import KgError
 from kg.recall.edits import told, uncommitted
 from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
 from kg.recall.match import find
+from kg.recall.options import HELP, Options, UsageError
 from kg.recall.show import block
 
 TYPE_CHECKING = False
@@ -26,64 +27,9 @@ if TYPE_CHECKING:
     from kg.recall.match import Found
 
 FORMAT = 1  # the greatest kg_format this reader knows: `kg.format.settings.VERSION`
-LIMIT = 10
 FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
 _QUOTED = 200  # characters of a query that are repeated when nothing is found
 _FAULTS = 5  # named; the rest is counted
-
-HELP = """\
-usage: kg recall [-C DIR] [--limit N] [--archived] [--json] [--] QUERY...
-
-Prints what is known about QUERY, with the source of each fact: the entities called so or
-with it in their id, name or alias; else those that all of the words, or the rarer of them,
-are said of. No model, no network; the answer is what the commit at HEAD says.
-
-  -C DIR       the store, or where to begin looking for it
-  --limit N    at most N entities (10)
-  --archived   archived entities too
-  --json       one JSON object, {"kg.recall/v1": ...}
-  --           what follows is the query, whatever it looks like
-
-exit: 0 found, 1 nothing known, 2 usage, 3 failed
-"""
-
-
-class UsageError(KgError):
-    """The command line is wrong; the message says what to write."""
-
-
-class Options:
-    """What the command line asks for."""
-
-    __slots__ = ("archived", "directory", "help", "json", "limit", "query")
-
-    def __init__(self, argv: Sequence[str]) -> None:
-        """Read `argv`, without the program's name.
-
-        Raises:
-            UsageError: it is not what `HELP` says.
-        """
-        self.archived = self.help = self.json = False
-        self.directory: str | None = None
-        self.limit, words, rest = LIMIT, [], list(argv)
-        while rest:
-            word = rest.pop(0)
-            if word == "--":
-                words += rest
-                break
-            if word in ("--archived", "--json", "--help", "-h"):
-                setattr(self, "help" if word == "-h" else word[2:], True)
-            elif word.startswith("-C"):
-                self.directory = word[2:] or _value(word, rest)
-            elif word == "--limit" or word.startswith("--limit="):
-                self.limit = _number(word[8:] or _value(word, rest))
-            elif word.startswith("-") and len(word) > 1:
-                raise UsageError(f"recall has no option {word}: see --help, or put -- before it")
-            else:
-                words.append(word)
-        self.query = " ".join(words)
-        if not words and not self.help:
-            raise UsageError("nothing to look for: write kg recall QUERY")
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
@@ -94,7 +40,11 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
             _write(HELP)
             return FOUND
         _say(places.unknown_variables(environ))
-        place = places.find(options.directory, environ, cwd)
+        place = places.find(options.C or None, environ, cwd)
+        if options.raw or options.with_raw or options.queries:
+            from kg.recall import wide
+
+            return wide.answer(place, options)
         return _answer(place, options)
     except UsageError as error:
         _say([str(error)])
@@ -187,7 +137,7 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
     # while a journal is there kg itself is about to replace the files
     if head and place.folder and not os.path.exists(f"{place.state}/journal"):
         talk += told(uncommitted(con, place.folder, [row[0] for row in found.rows]))
-    if options.json:
+    if options.format == "json":
         from kg.recall.document import document, dumped
 
         text = (
@@ -201,18 +151,6 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
     _say(talk)
     _write(text)
     return FOUND if found.rows else NOTHING
-
-
-def _value(option: str, rest: list[str]) -> str:
-    if not rest:
-        raise UsageError(f"{option} takes a value: see --help")
-    return rest.pop(0)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise UsageError(f"--limit takes a number from 1: not {text}")
-    return int(text)
 
 
 def _say(lines: Sequence[str]) -> None:
