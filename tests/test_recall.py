@@ -316,7 +316,7 @@ class TestMeaning:
         store.entity("object/other", fact("note", "meets at the Café Zürich weekly"))
         store.commit()
         assert ids(store.recall(query).out) == ["location/cafe"]
-        assert ids(store.recall(query + " weekly").out) == ["object/other"]
+        assert "object/other" in ids(store.recall(query + " weekly").out)
 
     @pytest.mark.parametrize("query", ["数据", "数据库", "据库连", "连接", "库"])
     def test_without_spaces(self, store: Store, query: str) -> None:
@@ -361,11 +361,11 @@ class TestMeaning:
         """No text at all is; and what a fact says is found by saying it."""
         with Index.__new__(Index) as index:
             _fill(index, query)
-            from kg.recall.match import bare, find, query_words
+            from kg.recall.match import find
+            from kg.recall.words import asked, bare
 
             found = find(index.connection, query, 10)
-            words = [w for w in query_words(query) if any(c.isalnum() for c in w)]
-            if words and bare(query).isascii():
+            if asked(query) and bare(query).isascii():
                 assert [row[1] for row in found.rows] == ["object/x"]
 
 
@@ -491,7 +491,7 @@ class TestCommandLine:
         )  # fmt: skip
         mine = loaded - set(by_sqlite.stdout.split())
         assert not loaded & {"functools", "collections", "json", "re", "subprocess", "typing"}
-        assert {name for name in mine if not name.startswith("kg")} <= {"__future__", "_sha1"}
+        assert {name for name in mine if not name.startswith("kg")} <= {"__future__", "_sha1", "math"}
         assert {name for name in mine if name.startswith("kg")} <= {
             "kg", "kg.errors", "kg.place", "kg.text", "kg.recall",
             *(f"kg.recall.{name}" for name in ("edits", "engine", "hot", "match", "show")),

@@ -44,12 +44,15 @@ def content(index: Index) -> dict[str, list[Any]]:
         con.execute("insert into grams (grams, rank) values ('integrity-check', 1)")
     wanted = {
         "entities": "select p.path, p.oid, type, name, aliases, p.facts, first, seen, contested,"
-        " said, p.agents, id, archived, last, r.agents, r.floor, names, d.facts, edges, tried"
+        " said, p.agents, id, archived, last, r.agents, r.floor, strength, importance,"
+        " names, terms, d.facts, edges, tried, past"
         " from page p join ent e using (n) join doc d using (n) join roles r on r.n = e.roles",
-        "keys": "select path, kind, folded, bare from key k join page p on p.n = k.ent",
+        "keys": "select path, kind, folded, squash, bare from key k join page p on p.n = k.ent",
         "edges": "select path, s, p, o, claims, judged, verdict, by from edge",
         "traces": "select path, last, fields, words, id from trace t join about a on a.trace = t.n",
         "raw": "select * from raw",
+        "marks": "select path, kind, value from mark m join page p on p.n = m.ent",
+        "vocab": "select word, back, uses from vocab",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
         "meta": "select schema, tree, format, additions, dormant from meta",

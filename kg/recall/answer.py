@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kg.recall import document, hot, options
 from kg.recall.match import find
+from kg.recall.only import Only
 
 if TYPE_CHECKING:
     from kg.recall.index import Index
@@ -49,7 +50,7 @@ def _ask(index: Index, query: str, limit: int, archived: bool) -> Answer:
     con = index.connection
     con.execute("begin")
     try:
-        found = find(con, query, limit, archived=archived)
+        found = find(con, query, limit, Only(archived=archived))
         return Answer(
             query=query,
             head=index.head,

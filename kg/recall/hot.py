@@ -15,6 +15,7 @@ from kg.errors import KgError
 from kg.recall.edits import told, uncommitted
 from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
 from kg.recall.match import find
+from kg.recall.only import Only
 from kg.recall.options import HELP, Options, UsageError
 from kg.recall.show import block
 
@@ -132,7 +133,19 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
 
 
 def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
-    found = find(con, options.query, options.limit, archived=options.archived)
+    found = find(
+        con,
+        options.query,
+        options.limit,
+        Only(
+            archived=options.archived,
+            type=options.type,
+            tag=options.tag,
+            kind=options.kind,
+            about=options.about,
+        ),
+        hops=options.hops,
+    )
     talk = [*notes, *warnings(con)]
     # while a journal is there kg itself is about to replace the files
     if head and place.folder and not os.path.exists(f"{place.state}/journal"):

@@ -29,6 +29,7 @@ from kg.recall.source import (
     order,
     read_by_kg,
 )
+from kg.recall.words import squash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -138,10 +139,11 @@ class Index:
         """Return the entities of a type ("org") with a name or alias of that folded form."""
         sql = (
             "select distinct e.id from key k join ent e on e.n = k.ent"
-            " where k.folded = ? and k.kind in ('name', 'alias') and e.id between ? and ?"
+            " where k.squash = ? and k.folded = ? and k.kind in ('name', 'alias')"
+            " and e.id between ? and ?"
             " order by e.id"
         )
-        row = (folded, f"{type_prefix}/", f"{type_prefix}/\U0010ffff")
+        row = (squash(folded), folded, f"{type_prefix}/", f"{type_prefix}/\U0010ffff")
         return [found[0] for found in self.connection.execute(sql, row)]
 
     def ids_like(self, text: str) -> list[str]:
@@ -206,6 +208,7 @@ class Index:
 
     def _build(self, git: Git, tree: str, head: str) -> None:
         """Write a new file beside the old one and put it in its place."""
+        self._use(_in_memory(self.place.prefix), on_disk=False)  # lets go of the old one
         new = self._file + ".new"
         for suffix in ("", "-wal", "-shm", "-journal"):
             _remove(new + suffix)

@@ -104,7 +104,7 @@ def _tried(con: Connection, id_: str) -> Iterator[str]:
 
 
 def _marks(claim: list[str]) -> str:
-    _, _, _, basis, _, since, until = claim
+    _, _, _, basis, _, since, until, _ = claim
     return (
         (f" ({basis})" if basis not in ("", "stated") else "")
         + (f" (since {since})" if since else "")

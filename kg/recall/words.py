@@ -62,7 +62,11 @@ def words(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Return what a text is indexed under: stems and pairs in order, without stop words."""
-    return _terms(words(text)) + versions(text)
+    if text.isascii() and text.islower() and "'" not in text:  # most texts, and three times as fast
+        found = text.translate(_SPACES).split()
+    else:
+        found = words(text)
+    return [stem(word) for word in found if word not in STOP] + versions(text)
 
 
 def named(text: str) -> list[str]:
@@ -73,7 +77,8 @@ def named(text: str) -> list[str]:
 def asked(query: str) -> list[str]:
     """Return the terms of a query, none twice, at most `MAX_TERMS`.
 
-    A run of letters without spaces between words is one term: its pairs joined by spaces.
+    A run of letters without spaces between words is one term: its pairs joined by spaces, or
+    one letter with "*" for what begins with it.
     Where a query is made of stop words they are its terms.
     """
     query = query[:MAX_QUERY]
@@ -101,10 +106,6 @@ def versions(text: str, *, whole: bool = False) -> list[str]:
             least = len(parts) if whole else 2
             found += ["_".join(parts[:n]) for n in range(least, len(parts) + 1)]
     return found
-
-
-def _terms(found: list[str]) -> list[str]:
-    return [stem(word) for word in found if word not in STOP]
 
 
 def _readable(text: str) -> str:
@@ -163,7 +164,7 @@ def _scripts(run: str) -> Iterator[str]:
 
 def _joined(run: list[str]) -> list[str]:
     """Return the words of a run as terms: the pairs of a dense script as one phrase."""
-    if len(run) == 1 or not any(_dense(word[0]) for word in run):
+    if not any(_dense(word[0]) for word in run):
         return run
     found: list[list[str]] = []
     for before, word in zip(["", *run], run, strict=False):
@@ -171,7 +172,12 @@ def _joined(run: list[str]) -> list[str]:
             found[-1].append(word)
         else:
             found.append([word])
-    return [" ".join(part[:-1] if len(part) > 1 else part) for part in found]
+    return [" ".join(part[:-1]) or _begun(part[0]) for part in found]
+
+
+def _begun(word: str) -> str:
+    """Return a letter alone as what begins with it: it is half of a pair."""
+    return word + "*" if _dense(word) else word
 
 
 def _kinds(text: str) -> Iterator[tuple[bool, str]]:
