@@ -17,7 +17,7 @@ from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
 from kg.recall.match import find
 from kg.recall.only import Only
 from kg.recall.options import HELP, Options, UsageError
-from kg.recall.show import block
+from kg.recall.show import Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # the greatest kg_format this reader knows: `kg.format.settings.VERSION`
 FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
+_KNOWN = "select 1 from ent where id = ?"
 _QUOTED = 200  # characters of a query that are repeated when nothing is found
 _FAULTS = 5  # named; the rest is counted
 
@@ -43,9 +44,9 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
         _say(places.unknown_variables(environ))
         place = places.find(options.C or None, environ, cwd)
         if options.raw or options.with_raw or options.queries:
-            from kg.recall import wide
+            from kg.recall.wide import answer
 
-            return wide.answer(place, options)
+            return answer(place, options)
         return _answer(place, options)
     except UsageError as error:
         _say([str(error)])
@@ -71,18 +72,6 @@ def warnings(con: Connection) -> list[str]:
         more = con.execute("select count(*) from fault").fetchone()[0] - _FAULTS
         found.append(f"{more} more faults: see kg fsck")
     return found
-
-
-def render(con: Connection, found: Found) -> str:
-    """Return the answer as text, "" where there is none at all."""
-    blocks = [block(con, n, dormant=dormant) for n, _, dormant in found.rows]
-    last, least = "", "+" if found.least else ""
-    if found.more:
-        last += f"{found.more}{least} more: narrow the query or use --limit N\n"
-    if found.dormant:
-        entities = "entity" if found.dormant == 1 else "entities"
-        last += f"{found.dormant}{least} dormant {entities} left out: ask by name\n"
-    return "\n".join([*blocks, last] if last else blocks)
 
 
 def _answer(place: Place, options: Options) -> int:
@@ -132,20 +121,23 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
     return True
 
 
+def ask(con: Connection, options: Options) -> Found:
+    """Return what the options ask for.
+
+    Raises:
+        UsageError: --about names no entity.
+    """
+    if options.about and not con.execute(_KNOWN, (options.about,)).fetchone():
+        raise UsageError(f"--about takes an id, and no entity is {options.about}: see kg ls")
+    only = Only(
+        archived=options.archived, type=options.type, tag=options.tag, kind=options.kind,
+        about=options.about,
+    )  # fmt: skip
+    return find(con, options.query, options.limit, only, hops=options.hops)
+
+
 def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
-    found = find(
-        con,
-        options.query,
-        options.limit,
-        Only(
-            archived=options.archived,
-            type=options.type,
-            tag=options.tag,
-            kind=options.kind,
-            about=options.about,
-        ),
-        hops=options.hops,
-    )
+    found = ask(con, options)
     talk = [*notes, *warnings(con)]
     # while a journal is there kg itself is about to replace the files
     if head and place.folder and not os.path.exists(f"{place.state}/journal"):
@@ -153,12 +145,9 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
     if options.format == "json":
         from kg.recall.document import document, dumped
 
-        text = (
-            dumped(document(con, place, query=options.query, head=head, found=found, warnings=talk))
-            + "\n"
-        )
+        text = dumped(document(con, place, options, head=head, found=found, warnings=talk)) + "\n"
     else:
-        text = render(con, found)
+        text = Page(con, found, options).text
     if not found.rows:
         talk.append(f'nothing known about "{options.query[:_QUOTED]}"')
     _say(talk)

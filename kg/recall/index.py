@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kg import place as places
 from kg.recall import near, schema
 from kg.recall.engine import BUSY, index_file, index_uris
+from kg.recall.forms import squash
 from kg.recall.load import Loader
 from kg.recall.lock import Held
 from kg.recall.source import (
@@ -29,7 +30,6 @@ from kg.recall.source import (
     order,
     read_by_kg,
 )
-from kg.recall.words import squash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,16 +9,18 @@ what is derived from several files is derived anew for each entity that any of t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kg.recall import derive, parse
+from kg.recall.forms import bare, folded, squash
 from kg.recall.schema import MEMBER, NEAR
-from kg.recall.words import bare, folded, named, squash, terms, words
+from kg.recall.words import named, terms, words
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kg.recall.source import Change
 
@@ -45,7 +47,8 @@ class Loader:
         self._put_ids: set[str] = set()  # derived with all the rest already in place
         self._roles: dict[str, int] = {a: n for n, a in con.execute("select n, agents from roles")}
         self._reckon = False
-        self._vocab: dict[str, int] = {}  # words of names, and how many more of each
+        self._vocab: Counter[str] = Counter()  # words of names, and how many more of each
+        self._spread: Counter[str] = Counter()  # words, and how many more entities have each
 
     def apply(self, changes: Iterable[Change], *, empty: bool = False) -> None:
         """Apply changes, which come in the order of `source.order`; `empty` for a new index."""
@@ -62,16 +65,24 @@ class Loader:
                 self._count(change.path, 1)
         for id_ in sorted(self._touched - self._put_ids) if not empty else ():
             self._settle(id_)
-        self._con.executemany(
-            "insert into vocab values (?1, ?2, ?3)"
-            " on conflict (word) do update set uses = uses + ?3",
-            [(word, word[::-1], by) for word, by in self._vocab.items() if by],
-        )
-        self._con.execute("delete from vocab where uses < 1")
+        self._add_counts()
         if self._reckon:
             floors = derive.floors(self._con, json.loads(self._dormant))
             pairs = [(floor, n) for n, floor in floors.items()]
             self._con.executemany("update roles set floor = ? where n = ?", pairs)
+
+    def _add_counts(self) -> None:
+        """Bring the counts of words to what has come and gone."""
+        vocab = [(word, word[::-1], by) for word, by in self._vocab.items() if by]
+        spread = [(word, by) for word, by in self._spread.items() if by]
+        add = "insert into {} on conflict (word) do update set {} = {} + excluded.{}"
+        many = self._con.executemany
+        many(add.format("vocab values (?, ?, ?)", *["uses"] * 3), vocab)
+        many(add.format("spread values (?, ?)", *["docs"] * 3), spread)
+        many(
+            "delete from vocab where word = ? and uses < 1", [(w,) for w, _, by in vocab if by < 0]
+        )
+        many("delete from spread where word = ? and docs < 1", [(w,) for w, by in spread if by < 0])
 
     def _put(self, path: str, oid: str, data: bytes) -> None:
         put = {
@@ -165,7 +176,7 @@ class Loader:
         for name in names:
             for word in words(name):
                 if len(word) >= NEAR:
-                    self._vocab[word] = self._vocab.get(word, 0) + by
+                    self._vocab[word] += by
 
     def _put_marks(self, n: int, facts: Iterable[parse.Fact]) -> None:
         marks = {("tag", folded(f.v), n) for f in facts if f.k == "tag"}
@@ -244,11 +255,14 @@ class Loader:
         )
 
     def _index(self, doc: tuple[object, ...]) -> None:
+        self._spread.update(_distinct(doc))
         if self._words:  # by values: selecting them into full text takes four times as long
             sql = f"insert into words (rowid, {DOC}) values (?, ?, ?, ?, ?, ?, ?)"
             self._con.execute(sql, doc)
 
     def _unindex(self, n: int) -> None:
+        doc = self._con.execute("select * from doc where n = ?", (n,)).fetchone()
+        self._spread.subtract(_distinct(doc))
         if self._words:
             self._con.execute(
                 f"insert into words (words, rowid, {DOC}) select 'delete', n, {DOC} from doc"
@@ -328,6 +342,11 @@ class Loader:
             self._rules = derive.rules(additions)
             self._touched.update(row[0] for row in self._con.execute("select id from ent"))
         self._additions, self._dormant = additions, dormant
+
+
+def _distinct(doc: Sequence[object]) -> set[str]:
+    """Return the words of a document, those of what is over left out."""
+    return set(" ".join(map(str, doc[1:-1])).split())
 
 
 def _split(column: str) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
-OFTEN = 2000  # entities that hold a word; beyond, it is common, and nobody counts on
 SYNONYM = 0.8  # what another word for it is worth
 MISTYPED = 0.7  # what a word is worth that is one slip away
 FIELDS = ("names", "terms", "facts", "edges", "tried")
@@ -31,8 +30,8 @@ _SHOWN = 8  # of them, that are one slip away
 GRAM = 6  # words of the longest name that is looked for in a question
 
 TEXT = "(' ' || " + " || ' ' || ".join(f"d.{f}" for f in FIELDS) + " || ' ')"
-_COUNT = f"select count(*) from (select 1 from words where words match ? limit {OFTEN})"
-_COUNT_PLAIN = f"select count(*) from (select 1 from doc d where {{}} limit {OFTEN})"
+_SPREAD = "select docs from spread where word = ?"
+_BEGINNING = "select coalesce(sum(docs), 0) from spread where word between ? and ?"
 _BEGUN = (
     "select word from vocab where word between ?1 and ?1 || '\U0010ffff'"
     f" and length(word) between ?2 and ?3 limit {_LOOKED_AT}"
@@ -98,13 +97,16 @@ class Query:
 
     def _count(self, term: Term) -> None:
         """Note how many entities have the term, and its worth as BM25 has it."""
-        if self.full:
-            often = self.con.execute(_COUNT, (term.match,)).fetchone()[0]
-        else:
-            hits, values = holding(term)
-            often = self.con.execute(_COUNT_PLAIN.format(hits), values).fetchone()[0]
-        rest = max(self.size, often) - often
-        term.often, term.idf = often, log(1 + (rest + 0.5) / (often + 0.5))
+        often = min(self.size, sum(map(self._spread, term.forms)))
+        term.often, term.idf = often, log(1 + (self.size - often + 0.5) / (often + 0.5))
+
+    def _spread(self, form: str) -> int:
+        """Return how many entities have a word; of a phrase, its rarest one."""
+        ask = self.con.execute
+        if form[-1] == "*":
+            return int(ask(_BEGINNING, (form[:-1], form[:-1] + "\U0010ffff")).fetchone()[0])
+        rows = [ask(_SPREAD, (word,)).fetchone() for word in form.split()]
+        return min((row[0] if row else 0) for row in rows)
 
     def _correct(self, term: Term) -> None:
         """Let the words of names that are one slip away stand for a term nobody has."""

@@ -20,6 +20,7 @@ NEAR = 4  # letters of the shortest word that a query may mistype
 # entity may have been missed since before it counts as dormant. `strength` counts what keeps
 # an entity fresh: sightings and edges. `doc` holds the words it is ranked by, `past` those of
 # facts whose time is over; `vocab` the words of names, also backwards, for words mistyped;
+# `spread` how many entities have a word (full text would have to count them);
 # `mark` what entities are filtered by; `used` how often one was an answer on this machine.
 TABLES = """
 create table meta (schema int, prefix text, tree text, head text, format int, words int,
@@ -56,6 +57,7 @@ create table mark (kind text, value text, ent int, primary key (kind, value, ent
 create index mark_ent on mark (ent);
 create table vocab (word text primary key, back text, uses int) without rowid;
 create index vocab_back on vocab (back);
+create table spread (word text primary key, docs int) without rowid;
 create table used (id text primary key, times int) without rowid;
 """
 # The words are stems already (kg.recall.words); "_" stands in versions only.
