@@ -52,7 +52,7 @@ def content(index: Index) -> dict[str, list[Any]]:
         "raw": "select * from raw",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
-        "meta": "select schema, tree, format, additions, dormant from meta",
+        "meta": "select schema, tree, format, additions, dormant, synonyms from meta",
     }
     return {name: sorted(con.execute(sql).fetchall(), key=repr) for name, sql in wanted.items()}
 

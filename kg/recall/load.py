@@ -46,7 +46,7 @@ class Loader:
             if not empty:
                 self._remove(change.path)
             if change.path == "store.json" and change.data is None:
-                self._settings(1, "{}", "null")
+                self._settings(1, "{}", "null", "null")
             if change.problem:
                 self._fault(change.path, change.problem)
             elif change.data is not None:
@@ -262,19 +262,20 @@ class Loader:
         try:
             raw = parse.store_json(data)
         except parse.UnreadableError:
-            self._settings(1, "{}", "null")
+            self._settings(1, "{}", "null", "null")
             raise
         version, policies = raw.get("kg_format"), raw.get("policies")
         additions: Any = raw.get("ontology")
         dormant = policies.get("dormant") if isinstance(policies, dict) else None
         known = version if isinstance(version, int) and not isinstance(version, bool) else None
-        self._settings(known or 0, json.dumps(additions or {}), json.dumps(dormant))
+        said = (json.dumps(part) for part in (additions or {}, dormant, raw.get("synonyms")))
+        self._settings(known or 0, *said)
         return ["has no kg_format"] if known is None else []
 
-    def _settings(self, version: int, additions: str, dormant: str) -> None:
+    def _settings(self, version: int, additions: str, dormant: str, synonyms: str) -> None:
         self._con.execute(
-            "update meta set format = ?, additions = ?, dormant = ?",
-            (min(version, 2**53), additions, dormant),
+            "update meta set format = ?, additions = ?, dormant = ?, synonyms = ?",
+            (min(version, 2**53), additions, dormant, synonyms),
         )
         self._reckon = self._reckon or dormant != self._dormant
         if additions != self._additions:

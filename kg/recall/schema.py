@@ -19,7 +19,8 @@ __all__ = ["ITEM", "MEMBER", "create", "has_grams", "has_words", "usable"]
 # entity may have been missed since before it counts as dormant.
 TABLES = """
 create table meta (schema int, prefix text, tree text, head text, format int, words int,
-                   grams int, ontology text, additions text, dormant text);
+                   grams int, ontology text, additions text, dormant text,
+                   synonyms text);
 create table ent (n integer primary key, id text, archived int, last text, roles int);
 create index ent_id on ent (id);
 create table page (n integer primary key, path text, oid text, type text, name text,
@@ -63,7 +64,7 @@ def create(con: sqlite3.Connection, prefix: str) -> None:
     words, grams = has_words(con), has_grams(con)
     con.executescript(TABLES + (WORDS if words else "") + (GRAMS if grams else ""))
     con.execute(
-        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null')",
+        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', 'null')",
         (VERSION, prefix, int(words), int(grams)),
     )
 
