@@ -42,6 +42,7 @@ are said of. No model, no network; the answer is what the commit at HEAD says.
   --limit N    at most N entities (10)
   --archived   archived entities too
   --json       one JSON object, {"kg.recall/v1": ...}
+  --meant ID   tell that QUERY meant this entity, instead: see kg recall --meant ID --help
   --           what follows is the query, whatever it looks like
 
 exit: 0 found, 1 nothing known, 2 usage, 3 failed
