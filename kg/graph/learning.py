@@ -30,8 +30,8 @@ from kg.graph.meant import (
 )
 from kg.graph.recorded import Answer
 from kg.graph.tally import Counts, Tally
-from kg.model import Entity, Fact, check_agent, is_id, run_order, value_text
-from kg.recall.standing import standing, words_of_query
+from kg.model import Entity, Fact, check_agent, run_order, value_text
+from kg.recall.standing import standing, terms_of, words_of_query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,17 +86,17 @@ def tell(graph: Graph, query: str, id_: str, *, run: str = "", agent: str = "") 
     if run:
         run_order(run)
     entity, words = graph.entity(id_), words_of_query(query)
-    heard = _left_out(graph, entity, words)
-    fit = [word for word in words if word not in heard]
-    taken: list[Count] = []
-    if fit:
-        one = occurrence(run or _day(now), agent, query, words)
-        try:
-            with Tally(graph.place).changing(now) as counts:
-                heard |= _counted(counts, entity, fit, one, now)
-                taken = [counts.pop((id_, w)) for w in fit if heard[w].state == "confirmed"]
-        except OSError as error:
-            return Told(id=id_, query=query, note=_note(error))
+    left_out = _left_out(graph, entity, words)
+    fit = [word for word in words if word not in left_out]
+    one = occurrence(run or _day(now), agent, query, words)
+    try:
+        with Tally(graph.place).changing(now) as counts:
+            for word in left_out:
+                counts.pop((id_, word), None)
+            heard = left_out | _counted(counts, entity, fit, one, now)
+            taken = [counts.pop((id_, w)) for w in fit if heard[w].state == "confirmed"]
+    except OSError as error:
+        return Told(id=id_, query=query, note=_note(error))
     answer = _write(graph, entity, taken, run, agent) if taken else Answer()
     return Told(id=id_, query=query, words=tuple(heard[word] for word in words), answer=answer)
 
@@ -119,15 +119,11 @@ def forget(graph: Graph, query: str, id_: str) -> Told:
 
 def waiting(graph: Graph) -> list[tuple[str, Heard]]:
     """Return (entity, word) of all that is counted and no term yet, by entity and word."""
-    counts = Tally(graph.place).read(int(time.time()))
-    if not counts:
-        return []
-    draft, found = graph.draft(graph.at()), []
-    for key in sorted(counts):
-        entity = draft.entity(key[0]) if is_id(key[0]) else None
-        terms = len(_terms(entity.facts)) if entity else 0
-        found.append((key[0], _heard(counts, counts[key], terms)))
-    return found
+    counts, con = Tally(graph.place).read(int(time.time())), graph.index().connection
+    return [
+        (id_, _heard(counts, counts[id_, word], len(terms_of(con, id_))))
+        for id_, word in sorted(counts)
+    ]
 
 
 def _check(query: str) -> None:

@@ -42,12 +42,13 @@ QUERY = 200  # characters of a query that are kept
 # How questions are put, beyond recall's stop words.
 ASKING = frozenset(
     """
-    again also any anybody anyone anything ask break breaks broke broken bug bugs down error
-    errors explain fail fails fast find get give go happen happened happens help issue issues just
-    know knows like list look may mean means might most much must need needs new no not now old
-    one only please problem problems question say says search see show slow some somebody someone
-    something status stuff tell than them then thing things think up use used uses using very want
-    way work worked working works wrong yes
+    again ago also any anybody anyone anything ask break breaks broke broken bug bugs called day
+    days down error errors explain fail fails fast find get give go happen happened happens help
+    issue issues just know knows last like list look may mean means might month months most much
+    must named need needs new no not now old one only please problem problems question ran run
+    running runs say says search see show slow some somebody someone something status stuff tell
+    than them then thing things think today tomorrow up use used uses using very want way week
+    weeks work worked working works wrong year years yes yesterday
     """.split()  # noqa: SIM905 - lines that a reader takes in, not a hundred
 )
 _ENDINGS = ("ers", "er", "ing", "ed", "es", "s", "d")  # crude, and for the ontology's words only

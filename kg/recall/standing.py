@@ -56,6 +56,11 @@ def standing(con: sqlite3.Connection, id_: str, word: str) -> Standing:
     )
 
 
+def terms_of(con: sqlite3.Connection, id_: str) -> list[str]:
+    """Return the `term` facts of an entity, [] where there is no such entity."""
+    return _terms(con, "select facts from page join ent using (n) where id = ?", id_)
+
+
 def _holders(
     con: sqlite3.Connection, word: str, which: str, id_: str, *, names: bool = False
 ) -> list[tuple[int, str]]:
@@ -66,12 +71,17 @@ def _holders(
         sought = f"{{names}} : ({phrase})" if names else phrase
     else:
         text = "d.names" if names else "d.names || ' ' || d.facts || ' ' || d.edges"
-        table, hit = "doc d join ent e using (n)", f"instr(' ' || {text} || ' ', ?)"
-        sought = " " + phrase.strip('"* ') + " "
+        table, hit = "doc d join ent e using (n)", f"instr({text}, ?)"  # as recall does without
+        sought = phrase.strip('"* ')
     sql = f"select e.n, e.id from {table} where {hit} and {which} limit ?"
     return con.execute(sql, (sought, id_, LOOKED_AT)).fetchall()
 
 
 def _is_term(con: sqlite3.Connection, n: int, word: str) -> bool:
-    column = con.execute("select facts from page where n = ?", (n,)).fetchone()[0]
-    return any(f.k == "term" and word in words_of_query(f.v) for f in facts_of(column))
+    sql = "select facts from page where n = ?"
+    return any(word in words_of_query(term) for term in _terms(con, sql, n))
+
+
+def _terms(con: sqlite3.Connection, sql: str, key: int | str) -> list[str]:
+    rows = con.execute(sql, (key,)).fetchall()
+    return [fact.v for row in rows for fact in facts_of(row[0]) if fact.k == "term"]
