@@ -349,7 +349,11 @@ def test_status_lists_and_forget_drops(graph: Graph, capsys: pytest.CaptureFixtu
     assert "was not counted" in kg.ok("recall", "kaas", "--meant", API, "--forget")
     assert "kaas" not in kg.ok("status")
     assert _states(tell(graph, "kaas", API, run="r1", agent="x")) == {"kaas": "counted"}
-    assert "nothing counted" not in kg.ok("recall", "alpha", "--meant", "object/gone", "--forget")
+    assert kg.ok("recall", "alpha", "--meant", "object/gone", "--forget") == (
+        "left out: alpha was not counted for it\n"
+    )
+    nothing = kg("recall", "what", "is", "--meant", API)
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "kg: no word of it can be learnt\n")
 
 
 @pytest.mark.parametrize(
