@@ -1,5 +1,7 @@
 """Where the program starts: `recall` goes straight to the hot path, all else to kg.cli.
 
+(`recall --meant` writes, so it is one of all else.)
+
 The only reader of argv, the environment and the current folder for recall, and the place
 where its process ends: with os._exit, which saves the interpreter's tidying up (1 to 2 ms).
 """
@@ -16,7 +18,7 @@ def main() -> None:
     before = 0
     while argv[before:] and argv[before].startswith("-C"):
         before += 1 if argv[before][2:] else 2  # -CDIR or -C DIR, as click has it
-    if argv[before : before + 1] == ["recall"]:
+    if argv[before : before + 1] == ["recall"] and not _tells(argv[before:]):
         recall(argv[:before] + argv[before + 1 :])
     from kg.cli import main as cli
 
@@ -42,6 +44,12 @@ def recall(argv: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         code = 130  # 128 + SIGINT, as shells have it
     os._exit(code)
+
+
+def _tells(argv: list[str]) -> bool:
+    """Whether it is told what a query meant, which is a write; after `--` it is the query."""
+    said = argv[: argv.index("--")] if "--" in argv else argv
+    return any(word == "--meant" or word.startswith("--meant=") for word in said)
 
 
 def _cwd() -> str:

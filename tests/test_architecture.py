@@ -52,7 +52,9 @@ LONG = {
     "kg/secrets.py": "a table of formats, one a line, beside what reads it",
 }
 # The commands register with the group, which imports them to know its own.
-REGISTERED = {"kg.cli.app": {"kg.cli.care", "kg.cli.read", "kg.cli.write"}}
+REGISTERED = {
+    "kg.cli.app": {"kg.cli.care", "kg.cli.meant", "kg.cli.read", "kg.cli.write"},
+}
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}
 
 

@@ -533,7 +533,7 @@ class TestJson:
         whole = json.loads(store.recall("--json", "payments-api").out)["kg.recall/v1"]
         assert {k: v for k, v in whole.items() if k != "entities"} == {
             "query": "payments-api", "store": str(store.folder), "head": head, "more": 0,
-            "more_is_least": False, "dormant_left_out": 0, "warnings": [],
+            "over_budget": 0, "more_is_least": False, "dormant_left_out": 0, "warnings": [],
         }  # fmt: skip
         entity = whole["entities"][0]
         assert entity["facts"] == [

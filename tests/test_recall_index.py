@@ -55,7 +55,7 @@ def content(index: Index) -> dict[str, list[Any]]:
         "vocab": "select word, back, uses from vocab",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
-        "meta": "select schema, tree, format, additions, dormant from meta",
+        "meta": "select schema, tree, format, additions, dormant, synonyms from meta",
     }
     return {name: sorted(con.execute(sql).fetchall(), key=repr) for name, sql in wanted.items()}
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kg.recall import derive, parse
 from kg.recall.forms import bare, folded, squash
 from kg.recall.schema import MEMBER, NEAR
+from kg.recall.synonyms import groups
 from kg.recall.words import named, terms, words
 
 if TYPE_CHECKING:
@@ -52,11 +53,13 @@ class Loader:
 
     def apply(self, changes: Iterable[Change], *, empty: bool = False) -> None:
         """Apply changes, which come in the order of `source.order`; `empty` for a new index."""
+        if empty:
+            self._put_synonyms("null")
         for change in changes:
             if not empty:
                 self._remove(change.path)
             if change.path == "store.json" and change.data is None:
-                self._settings(1, "{}", "null")
+                self._settings(1, "{}", "null", "null")
             if change.problem:
                 self._fault(change.path, change.problem)
             elif change.data is not None:
@@ -323,25 +326,35 @@ class Loader:
         try:
             raw = parse.store_json(data)
         except parse.UnreadableError:
-            self._settings(1, "{}", "null")
+            self._settings(1, "{}", "null", "null")
             raise
         version, policies = raw.get("kg_format"), raw.get("policies")
         additions: Any = raw.get("ontology")
         dormant = policies.get("dormant") if isinstance(policies, dict) else None
         known = version if isinstance(version, int) and not isinstance(version, bool) else None
-        self._settings(known or 0, json.dumps(additions or {}), json.dumps(dormant))
+        said = (json.dumps(part) for part in (additions or {}, dormant, raw.get("synonyms")))
+        self._settings(known or 0, *said)
         return ["has no kg_format"] if known is None else []
 
-    def _settings(self, version: int, additions: str, dormant: str) -> None:
+    def _settings(self, version: int, additions: str, dormant: str, synonyms: str) -> None:
         self._con.execute(
-            "update meta set format = ?, additions = ?, dormant = ?",
-            (min(version, 2**53), additions, dormant),
+            "update meta set format = ?, additions = ?, dormant = ?, synonyms = ?",
+            (min(version, 2**53), additions, dormant, synonyms),
         )
+        self._put_synonyms(synonyms)
         self._reckon = self._reckon or dormant != self._dormant
         if additions != self._additions:
             self._rules = derive.rules(additions)
             self._touched.update(row[0] for row in self._con.execute("select id from ent"))
         self._additions, self._dormant = additions, dormant
+
+    def _put_synonyms(self, column: str) -> None:
+        """Note for each word of the table, as a search has it, what means the same."""
+        self._con.execute("delete from synonym")
+        for group in groups(column):
+            forms = [" ".join(terms(text)) for text in group]
+            pairs = [(a, b) for a in forms for b in forms if a and b and a != b]
+            self._con.executemany("insert or ignore into synonym values (?, ?)", pairs)
 
 
 def _distinct(doc: Sequence[object]) -> set[str]:

@@ -45,7 +45,7 @@ what to print
 
   --queries FILE   many queries, one a line (text, or JSON with "query" and "id"); - reads
                    standard input. Answers are JSON, one line each, in order
-  --meant ID       tell that QUERY meant this entity, so that its words find it next time
+  --meant ID       tell that QUERY meant this entity, instead: see kg recall --meant ID --help
   -C DIR           the store, or where to begin looking for it
   --               what follows is the query, whatever it looks like
 

@@ -30,6 +30,7 @@ _SHOWN = 8  # of them, that are one slip away
 GRAM = 6  # words of the longest name that is looked for in a question
 
 TEXT = "(' ' || " + " || ' ' || ".join(f"d.{f}" for f in FIELDS) + " || ' ')"
+_SYNONYMS = "select other from synonym where word = ?"
 _SPREAD = "select docs from spread where word = ?"
 _BEGINNING = "select coalesce(sum(docs), 0) from spread where word between ? and ?"
 _BEGUN = (
@@ -58,14 +59,11 @@ class Query:
     """A query as this index understands it: `terms`, and where it was mistyped `slips`."""
 
     def __init__(self, con: Connection, text: str) -> None:
-        row = con.execute(
-            "select m.words, m.synonyms, (select max(n) from ent) from meta m"
-        ).fetchone()
-        self.con, self.full, self.size = con, bool(row[0]), row[2] or 0
+        row = con.execute("select m.words, (select max(n) from ent) from meta m").fetchone()
+        self.con, self.full, self.size = con, bool(row[0]), row[1] or 0
         self.said = words(text[:MAX_QUERY])[:_SAID]
         self.slips: dict[str, list[str]] = {}
-        synonyms = _synonyms(row[1])
-        self.terms = [Term({t: 1.0, **synonyms.get(t, {})}) for t in asked(text)]
+        self.terms = [Term({t: 1.0, **self._synonyms(t)}) for t in asked(text)]
         for term in self.terms:
             self._count(term)
             if not term.often:
@@ -94,6 +92,10 @@ class Query:
         for word, others in self.slips.items():
             for other in others:
                 yield [other if one == word else one for one in self.said]
+
+    def _synonyms(self, word: str) -> dict[str, float]:
+        """Return what the store says means the same."""
+        return {row[0]: SYNONYM for row in self.con.execute(_SYNONYMS, (word,))}
 
     def _count(self, term: Term) -> None:
         """Note how many entities have the term, and its worth as BM25 has it."""
@@ -154,14 +156,3 @@ def one_slip(one: str, other: str) -> bool:
     return one[at + 1 :] == other[at + 1 :] or (
         one[at : at + 2] == other[at : at + 2][::-1] and one[at + 2 :] == other[at + 2 :]
     )
-
-
-def _synonyms(column: str) -> dict[str, dict[str, float]]:
-    """Return what else stands for a stem, from groups joined as lists of the index are."""
-    found: dict[str, dict[str, float]] = {}
-    for group in column.split("\x1e") if column else ():
-        stems = group.split("\x1f")
-        for one in stems:
-            others = {other: SYNONYM for other in stems if other != one}
-            found[one] = {**found.get(one, {}), **others}
-    return found

@@ -57,6 +57,7 @@ create table mark (kind text, value text, ent int, primary key (kind, value, ent
 create index mark_ent on mark (ent);
 create table vocab (word text primary key, back text, uses int) without rowid;
 create index vocab_back on vocab (back);
+create table synonym (word text, other text, primary key (word, other)) without rowid;
 create table spread (word text primary key, docs int) without rowid;
 create table used (id text primary key, times int) without rowid;
 """
@@ -78,7 +79,7 @@ def create(con: sqlite3.Connection, prefix: str) -> None:
     words, grams = has_words(con), has_grams(con)
     con.executescript(TABLES + (WORDS if words else "") + (GRAMS if grams else ""))
     con.execute(
-        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', '')",
+        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', 'null')",
         (VERSION, prefix, int(words), int(grams)),
     )
 

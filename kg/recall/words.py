@@ -1,7 +1,7 @@
 """What the words of a text are, for a search: the same on the side of the store and the query.
 
 An identifier counts as its parts, whatever joins them: payments-api, payments_api, paymentsApi
-and payments.api are two words. A version is one word besides (3.11 is not "3 and 11"), and its
+and payments.api are two words (the third also one). A version is one word besides (3.11 is not "3 and 11"), and its
 beginnings are. Case, accents and forms of Unicode do not count, English words are stems, and
 scripts without spaces (kana, ideographs, Hangul, Thai and its neighbours) are pairs of letters.
 
@@ -59,13 +59,17 @@ def asked(query: str) -> list[str]:
     one letter with "*" for what begins with it.
     Where a query is made of stop words they are its terms.
     """
+    return list(dict.fromkeys(map(stem, said(query))))[:MAX_TERMS]
+
+
+def said(query: str) -> list[str]:
+    """Return the words behind the terms of a query (`asked`), in order, no stems."""
     query = query[:MAX_QUERY]
     runs = list(_runs(_readable(query)))
     whole = versions(query, whole=True)
     parts = {v + part for version in whole for part in version.split("_") for v in ("", "v")}
-    said = [word for run in runs for word in _joined(run) if word not in parts] + whole
-    kept = [word for word in said if word not in STOP] or said
-    return list(dict.fromkeys(map(stem, kept)))[:MAX_TERMS]
+    found = [word for run in runs for word in _joined(run) if word not in parts] + whole
+    return [word for word in found if word not in STOP] or found
 
 
 def versions(text: str, *, whole: bool = False) -> list[str]:
@@ -108,7 +112,10 @@ def _runs(text: str) -> Iterator[list[str]]:
 
 
 def _humps(run: str) -> list[str]:
-    """Return the parts of camelCase and HTTPServer, folded."""
+    """Return the parts of camelCase and HTTPServer, folded, and then the whole.
+
+    The whole because GitHub and PostgreSQL are written github and postgresql, too.
+    """
     if run.isupper() or run[1:].islower():
         return [fold(run)]
     parts, start = [], 0
@@ -117,7 +124,7 @@ def _humps(run: str) -> list[str]:
         if here.isupper() and (before.islower() or (after.islower() and before.isupper())):
             parts.append(run[start:at])
             start = at
-    return [fold(part) for part in [*parts, run[start:]]]
+    return [fold(part) for part in [*parts, run[start:], *([run] if parts else [])]]
 
 
 def _scripts(run: str) -> Iterator[str]:
