@@ -27,7 +27,7 @@ NEAR = 4  # letters of the shortest word that may be mistyped
 _LOOKED_AT = 2000  # words that begin or end like a mistyped one
 _SAID = 64  # words of a query that may be part of a name
 _SHOWN = 8  # of them, that are one slip away
-GRAM = 6  # words of the longest name that is looked for in a question
+GRAM = 10  # words of the longest name that is looked for in a question
 
 TEXT = "(' ' || " + " || ' ' || ".join(f"d.{f}" for f in FIELDS) + " || ' ')"
 _SYNONYMS = "select other from synonym where word = ?"
