@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from kg.recall.index import Index
 
 GOLDEN = Path(__file__).parent / "golden"
 
-HOT = "edits engine forms hot match only options query rank show stem tokens words"
+HOT = "edits engine forms hot match only options query rank show stem tokens used words"
 
 
 @pytest.fixture
@@ -373,11 +374,12 @@ class TestMeaning:
 
 
 def _fill(index: Index, note: str) -> None:
-    from kg.recall.index import _in_memory
+    from kg.recall import schema
     from kg.recall.load import Loader
     from kg.recall.source import Change
 
-    index.connection = _in_memory("")
+    index.connection = sqlite3.connect(":memory:", isolation_level=None)
+    schema.create(index.connection, "")
     members = {"id": "object/x", "type": "Object", "name": "x", "facts": [{"k": "note", "v": note}]}
     data = json.dumps(members).encode()
     Loader(index.connection).apply([Change("entities/object/x.json", "", data)], empty=True)

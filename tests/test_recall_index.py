@@ -62,7 +62,7 @@ def content(index: Index) -> dict[str, list[Any]]:
 
 def anew(store: Store) -> dict[str, list[Any]]:
     """Return the content of an index built in one go."""
-    with Index(here(store)) as index:
+    with Index.of(here(store)) as index:
         index._file = str(store.tmp / "anew" / "recall.db")
         shutil.rmtree(store.tmp / "anew", ignore_errors=True)
         index.refresh()

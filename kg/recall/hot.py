@@ -18,6 +18,7 @@ from kg.recall.match import find
 from kg.recall.only import Only
 from kg.recall.options import HELP, Options, UsageError
 from kg.recall.show import Page
+from kg.recall.used import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     try:
         options = Options(argv)
         if options.help:
-            _write(HELP)
+            write(HELP)
             return FOUND
-        _say(places.unknown_variables(environ))
+        for line in places.unknown_variables(environ):
+            say(line)
         place = places.find(options.C or None, environ, cwd)
         if options.raw or options.with_raw or options.queries:
             from kg.recall.wide import answer
@@ -49,10 +51,10 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
             return answer(place, options)
         return _answer(place, options)
     except UsageError as error:
-        _say([str(error)])
+        say(str(error))
         return USAGE
     except KgError as error:
-        _say([str(error)])
+        say(str(error))
         return FAILED
 
 
@@ -150,19 +152,23 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
         text = Page(con, found, options).text
     if not found.rows:
         talk.append(f'nothing known about "{options.query[:_QUOTED]}"')
-    _say(talk)
-    _write(text)
+    if head and place.state:
+        note(place.state, [row[1] for row in found.rows])
+    for line in talk:
+        say(line)
+    write(text)
     return FOUND if found.rows else NOTHING
 
 
-def _say(lines: Sequence[str]) -> None:
+def say(line: str) -> None:
+    """Tell a person something, on stderr."""
     from kg.text import one_line
 
-    for line in lines:
-        _put(sys.stderr, f"{one_line(line)}\n")
+    _put(sys.stderr, f"{one_line(line)}\n")
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Answer, on stdout."""
     _put(sys.stdout, text)
     sys.stdout.flush()
 

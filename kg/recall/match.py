@@ -58,6 +58,13 @@ class Found:
         self.dormant = dormant
         self.parts = parts or {}
 
+    def of(self, places: Sequence[int]) -> Found:
+        """Return the same with only the rows at these places."""
+        rows = [self.rows[at] for at in places]
+        found = Found(rows, len(rows), dormant=self.dormant, least=self.least, parts=self.parts)
+        found.more = self.more + len(self.rows) - len(rows)
+        return found
+
 
 def find(
     con: Connection, query: str, limit: int, only: Only | None = None, *, hops: int = 1

@@ -81,7 +81,7 @@ def block(con: Connection, row: Row, parts: Parts | None, options: Options) -> s
     head, *rest = [one_line(line) for line in _lines(con, row, options.age)]
     why = _explained(parts) if options.explain else []
     if options.format == "md":
-        return _markdown(head, [*why, *rest])
+        return markdown(head, [*why, *rest])
     return "".join([line + "\n" for line in (head, *why, *rest)])
 
 
@@ -127,7 +127,7 @@ def _left_out(found: Found, shown: int) -> Iterator[str]:
         yield f"{found.dormant}{least} dormant {entities} left out: ask by name"
 
 
-def _markdown(head: str, lines: list[str]) -> str:
+def markdown(head: str, lines: list[str]) -> str:
     """Return a heading and the lines in a fence that nothing in them can close."""
     id_, _, rest = head.partition("  ")
     fence = "```"

@@ -1,9 +1,10 @@
 """What the words of a text are, for a search: the same on the side of the store and the query.
 
-An identifier counts as its parts, whatever joins them: payments-api, payments_api, paymentsApi
-and payments.api are two words (the third also one). A version is one word besides (3.11 is not "3 and 11"), and its
-beginnings are. Case, accents and forms of Unicode do not count, English words are stems, and
-scripts without spaces (kana, ideographs, Hangul, Thai and its neighbours) are pairs of letters.
+An identifier counts as its parts, whatever joins them: payments-api, payments_api,
+payments.api and paymentsApi are two words (the last also one). A version is one word besides
+(3.11 is not "3 and 11"), and its beginnings are. Case, accents and forms of Unicode do not
+count, English words are stems, and scripts without spaces (kana, ideographs, Hangul, Thai and
+its neighbours) are pairs of letters.
 
 On the hot path: imports the forms and the stems (and `unicodedata` for text beyond ASCII).
 """
