@@ -18,7 +18,7 @@ def folded(text: str) -> str:
 def bare(text: str) -> str:
     """Return the folded form without accents, in which names are looked for."""
     text = folded(text)
-    return text if text.isascii() else unaccented(text)
+    return text if text.isascii() else " ".join(unaccented(text).split())
 
 
 def squash(text: str) -> str:

@@ -150,7 +150,6 @@ class _Lines:
         self.own = lines
         self.file = self._files(lines)
         self.lent = self._lent()
-        self.file.update(self._files(n for n in self.lent if n not in self.file))
         self.quoted: dict[int, float] = {}
         self.scores = {n: self._score(n) for n in self.lent}
 
@@ -202,23 +201,15 @@ class _Lines:
     def _lent(self) -> dict[int, float]:
         """Return what each line has of its own and from those around it in the same text."""
         w = self.weights
+        lends = ((1, w.after), (-1, w.before), (2, w.later), (-2, w.earlier))
+        around = {n + away for n in self.own for away, _ in lends} - self.own.keys()
+        self.file.update(self._files(around))
         found = dict(self.own)
         for n, score in self.own.items():
-            for away, worth in ((1, w.after), (-1, w.before), (2, w.later), (-2, w.earlier)):
-                if worth:
+            for away, worth in lends:
+                if worth and self.file.get(n + away) == self.file[n]:
                     found[n + away] = found.get(n + away, 0.0) + worth * score
-        others = self._files(n for n in found if n not in self.own)
-        self.file.update(others)
-        return {n: self._without(n, s) for n, s in found.items() if n in self.file}
-
-    def _without(self, n: int, score: float) -> float:
-        """Return a score without what lines of another text lent."""
-        w, file = self.weights, self.file
-        for away, worth in ((1, w.after), (-1, w.before), (2, w.later), (-2, w.earlier)):
-            other = n - away
-            if other in self.own and file[other] != file[n]:
-                score -= worth * self.own[other]
-        return score
+        return found
 
     def _score(self, n: int) -> float:
         return self.lent[n] + self.weights.whole * self.files.get(self.file[n], 0.0)
