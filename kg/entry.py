@@ -27,7 +27,7 @@ def main() -> None:
 
 def recall(argv: list[str] | None = None) -> None:
     """Answer `recall` and end the process; `argv` is sys.argv's without the program's name."""
-    from kg.recall.hot import FAILED, FOUND
+    from kg.recall.asking import FAILED, FOUND
     from kg.recall.hot import main as answer
 
     code = FAILED

@@ -20,7 +20,7 @@ from kg.recall.index import Index
 
 GOLDEN = Path(__file__).parent / "golden"
 
-HOT = "edits engine forms hot match only options query rank show stem tokens used words"
+HOT = "asking edits engine forms hot match only options query rank show stem tokens used words"
 
 
 @pytest.fixture

@@ -465,7 +465,7 @@ class TestFile:
             assert index.tree == store.git("rev-parse", "HEAD^{tree}")
 
     def test_nothing_else_is_written(self, store: Store) -> None:
-        """Recall writes the index and its lock, and nothing else anywhere in the repository."""
+        """Recall writes the index, its lock and what was asked for; nothing else anywhere."""
         before = _stats(store.top)
         store.recall("payments-api")
         with Index.fresh(here(store)):
@@ -473,7 +473,7 @@ class TestFile:
         after = {k: v for k, v in _stats(store.top).items() if not k.startswith(".git/kg")}
         assert after == before
         assert {f.name for f in store.state.iterdir()} <= {
-            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock",
+            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock", "recalled",
         }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import document, hot
+from kg.recall import asking, document
 from kg.recall.options import Options
 from kg.recall.show import Page
 
@@ -63,7 +63,7 @@ def _ask(index: Index, options: Options, forms: set[str]) -> Answer:
     con = index.connection
     con.execute("begin")
     try:
-        found = hot.ask(con, options)
+        found = asking.ask(con, options)
         rows = found.rows if "json" in forms else ()
         entities = (document.entity(con, row, found, options) for row in rows)
         return Answer(
@@ -75,7 +75,7 @@ def _ask(index: Index, options: Options, forms: set[str]) -> Answer:
             more=found.more,
             more_is_least=found.least,
             dormant_left_out=found.dormant,
-            warnings=[*index.notes, *hot.warnings(con)],
+            warnings=[*index.notes, *asking.warnings(con)],
         )
     finally:
         con.execute("rollback")

@@ -8,14 +8,12 @@ HEAD, or for --json, is imported there (a test holds that).
 from __future__ import annotations
 
 import os
-import sys
 
 from kg import place as places
 from kg.errors import KgError
+from kg.recall.asking import FAILED, FOUND, NOTHING, USAGE, ask, say, warnings, write
 from kg.recall.edits import told, uncommitted
 from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
-from kg.recall.match import find
-from kg.recall.only import Only
 from kg.recall.options import HELP, Options, UsageError
 from kg.recall.show import Page
 from kg.recall.used import note
@@ -26,13 +24,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from kg.place import Place
-    from kg.recall.match import Found
 
-FORMAT = 1  # the greatest kg_format this reader knows: `kg.format.settings.VERSION`
-FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
-_KNOWN = "select 1 from ent where id = ?"
 _QUOTED = 200  # characters of a query that are repeated when nothing is found
-_FAULTS = 5  # named; the rest is counted
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
@@ -56,24 +49,6 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     except KgError as error:
         say(str(error))
         return FAILED
-
-
-def warnings(con: Connection) -> list[str]:
-    """Return what the index has to say about the store itself."""
-    found = []
-    version = con.execute("select format from meta").fetchone()[0]
-    if version > FORMAT:
-        found.append(
-            f"store.json says format {version}, this kg reads {FORMAT}: "
-            "some of what is known may be missing, upgrade kg"
-        )
-    sql = "select path, problem from fault order by path, problem"
-    faults = con.execute(f"{sql} limit {_FAULTS + 1}").fetchall()
-    found += [f"{path} {problem}: skipped, see kg fsck" for path, problem in faults[:_FAULTS]]
-    if len(faults) > _FAULTS:
-        more = con.execute("select count(*) from fault").fetchone()[0] - _FAULTS
-        found.append(f"{more} more faults: see kg fsck")
-    return found
 
 
 def _answer(place: Place, options: Options) -> int:
@@ -123,21 +98,6 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
     return True
 
 
-def ask(con: Connection, options: Options) -> Found:
-    """Return what the options ask for.
-
-    Raises:
-        UsageError: --about names no entity.
-    """
-    if options.about and not con.execute(_KNOWN, (options.about,)).fetchone():
-        raise UsageError(f"--about takes an id, and no entity is {options.about}: see kg ls")
-    only = Only(
-        archived=options.archived, type=options.type, tag=options.tag, kind=options.kind,
-        about=options.about,
-    )  # fmt: skip
-    return find(con, options.query, options.limit, only, hops=options.hops)
-
-
 def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
     found = ask(con, options)
     talk = [*notes, *warnings(con)]
@@ -158,25 +118,3 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
         say(line)
     write(text)
     return FOUND if found.rows else NOTHING
-
-
-def say(line: str) -> None:
-    """Tell a person something, on stderr."""
-    from kg.text import one_line
-
-    _put(sys.stderr, f"{one_line(line)}\n")
-
-
-def write(text: str) -> None:
-    """Answer, on stdout."""
-    _put(sys.stdout, text)
-    sys.stdout.flush()
-
-
-def _put(stream: object, text: str) -> None:
-    """Write what a stream's encoding can carry, and the rest as escapes."""
-    try:
-        stream.write(text)  # type: ignore[attr-defined]
-    except UnicodeEncodeError:
-        encoding = stream.encoding  # type: ignore[attr-defined]
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))  # type: ignore[attr-defined]

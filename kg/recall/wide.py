@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from kg.errors import NotFoundError, StoreError
-from kg.recall import hot, rawrank, schema
+from kg.recall import asking, rawrank, schema
 from kg.recall.document import NAME, document, dumped, within
 from kg.recall.index import Index
 from kg.recall.match import Found
@@ -54,12 +54,12 @@ def answer(place: Place, options: Options) -> int:
             what = "seen" if options.raw else "known or seen"
             talk.append(f'nothing {what} about "{options.query[:200]}"')
         for line in talk:
-            hot.say(line)
+            asking.say(line)
         if options.format == "json":
-            hot.write(dumped(wide.document(options.query, both)) + "\n")
+            asking.write(dumped(wide.document(options.query, both)) + "\n")
         else:
-            hot.write(wide.text(both))
-    return hot.FOUND if both.order else hot.NOTHING
+            asking.write(wide.text(both))
+    return asking.FOUND if both.order else asking.NOTHING
 
 
 class Wide:
@@ -112,7 +112,7 @@ class Wide:
         options.query = query
         found, hits = Found((), options.limit), _NONE
         if not options.raw:
-            found = hot.ask(self.index.connection, options)
+            found = asking.ask(self.index.connection, options)
         if options.raw or options.with_raw:
             hits = rawrank.find(
                 self.texts.connection, query, options.limit,
@@ -122,7 +122,7 @@ class Wide:
 
     def warnings(self) -> list[str]:
         """Return what of the store could not be read."""
-        said = [*self._index.notes, *hot.warnings(self._index.connection)] if self._index else []
+        said = [*self._index.notes, *asking.warnings(self._index.connection)] if self._index else []
         if self._texts:
             said += self._texts.notes
             sql = "select path, problem from fault order by path limit 5"
@@ -211,15 +211,17 @@ def _many(wide: Wide, options: Options) -> int:
     try:
         source = open(0 if options.queries == "-" else options.queries, "rb", closefd=True)  # noqa: SIM115
     except OSError as error:
-        hot.say(f"{options.queries} cannot be read: {error.strerror}: give a file, or - for stdin")
-        return hot.USAGE
+        asking.say(
+            f"{options.queries} cannot be read: {error.strerror}: give a file, or - for stdin"
+        )
+        return asking.USAGE
     with source:
         for row in source:
-            hot.write(dumped(_one(wide, row)) + "\n")
+            asking.write(dumped(_one(wide, row)) + "\n")
             sys.stdout.flush()
     for line in wide.warnings():
-        hot.say(line)
-    return hot.FOUND
+        asking.say(line)
+    return asking.FOUND
 
 
 def _one(wide: Wide, row: bytes) -> dict[str, Any]:
