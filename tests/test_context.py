@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stores import acme, git, observed, store
 
+from kg import place
 from kg.context import consolidate, listing, narrate, view
 from kg.context.view import known
 from kg.errors import RefusedError
