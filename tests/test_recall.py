@@ -491,7 +491,11 @@ class TestCommandLine:
         )  # fmt: skip
         mine = loaded - set(by_sqlite.stdout.split())
         assert not loaded & {"functools", "collections", "json", "re", "subprocess", "typing"}
-        assert {name for name in mine if not name.startswith("kg")} <= {"__future__", "_sha1", "math"}
+        assert {name for name in mine if not name.startswith("kg")} <= {
+            "__future__",
+            "_sha1",
+            "math",
+        }
         assert {name for name in mine if name.startswith("kg")} <= {
             "kg", "kg.errors", "kg.place", "kg.text", "kg.recall",
             *(f"kg.recall.{name}" for name in ("edits", "engine", "hot", "match", "show")),
