@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # BM25 counts all that hold a word: 26,000 cost it 40 ms, a thousand 2 ms (GIT.md, 8). So words
 # that more entities hold than this, together, are left to the scoring here, which takes some
 # 20 microseconds for each of so many.
-RARE = 1000
+RARE = 300
 CAP = 1000
 SCORED = 24
 MANY = 400  # of what holds common words is looked at,
