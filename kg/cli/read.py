@@ -41,6 +41,19 @@ def recall(ctx: click.Context) -> None:
     raise click.UsageError("kg recall goes before every other option but -C", ctx)
 
 
+@cli.command("tried", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.pass_context
+def tried(ctx: click.Context) -> None:
+    """Say what was tried before about an error, and how it ended.
+
+    \b
+    kg tried "ModuleNotFoundError: No module named 'yaml'"
+    make test 2>&1 | kg tried -
+    """
+    # as with recall
+    raise click.UsageError("kg tried goes before every other option but -C", ctx)
+
+
 @cli.command("show")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
 @click.option("--at", "revision", metavar="REV", default="", help="As of a commit.")

@@ -20,7 +20,7 @@ from kg.recall.show import block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from sqlite3 import Connection
 
     from kg.place import Place
@@ -37,9 +37,9 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     try:
         options = Options(argv)
         if options.help:
-            _write(HELP)
+            write(HELP)
             return FOUND
-        _say(places.unknown_variables(environ))
+        say(places.unknown_variables(environ))
         place = places.find(options.C or None, environ, cwd)
         if options.raw or options.with_raw or options.queries:
             from kg.recall import wide
@@ -47,10 +47,10 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
             return wide.answer(place, options)
         return _answer(place, options)
     except UsageError as error:
-        _say([str(error)])
+        say([str(error)])
         return USAGE
     except KgError as error:
-        _say([str(error)])
+        say([str(error)])
         return FAILED
 
 
@@ -84,17 +84,39 @@ def render(con: Connection, found: Found) -> str:
     return "\n".join([*blocks, last] if last else blocks)
 
 
-def _answer(place: Place, options: Options) -> int:
+def say(lines: Sequence[str]) -> None:
+    """Tell a person, beside the answer."""
+    from kg.text import one_line
+
+    for line in lines:
+        _put(sys.stderr, f"{one_line(line)}\n")
+
+
+def write(text: str) -> None:
+    """Print the answer."""
+    _put(sys.stdout, text)
+    sys.stdout.flush()
+
+
+def from_index(place: Place, show: Callable[[Connection, str, Sequence[str]], int]) -> int:
+    """Return what `show(connection, commit, notes)` makes of the index of what HEAD says.
+
+    It is shown a second time, from an index made anew, where the first proves to be damaged.
+    """
     fresh = _fresh(place)
     if fresh is not None:
         try:
-            return _print(fresh[0], place, options, fresh[1], [])
+            return show(fresh[0], fresh[1], [])
         except (sqlite.DatabaseError, TypeError, ValueError):
             fresh[0].close()  # damaged: by SQLite's account, or a row is not what it must be
     from kg.recall.index import Index
 
     with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:
-        return _print(index.connection, place, options, index.head, index.notes)
+        return show(index.connection, index.head, index.notes)
+
+
+def _answer(place: Place, options: Options) -> int:
+    return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 
 def _fresh(place: Place) -> tuple[Connection, str] | None:
@@ -148,21 +170,9 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
         text = render(con, found)
     if not found.rows:
         talk.append(f'nothing known about "{options.query[:_QUOTED]}"')
-    _say(talk)
-    _write(text)
+    say(talk)
+    write(text)
     return FOUND if found.rows else NOTHING
-
-
-def _say(lines: Sequence[str]) -> None:
-    from kg.text import one_line
-
-    for line in lines:
-        _put(sys.stderr, f"{one_line(line)}\n")
-
-
-def _write(text: str) -> None:
-    _put(sys.stdout, text)
-    sys.stdout.flush()
 
 
 def _put(stream: object, text: str) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import derive, parse
+from kg.recall import clues, derive, parse
 from kg.recall.match import bare, folded, words_of
-from kg.recall.schema import MEMBER
+from kg.recall.schema import ITEM, MEMBER
 
 if TYPE_CHECKING:
     import sqlite3
@@ -232,8 +232,12 @@ class Loader:
     def _put_trace(self, path: str, _oid: str, data: bytes) -> list[str]:
         trace, problems = parse.trace(data)
         text = words_of(f"{trace.tried} {trace.outcome} {trace.because} {trace.error}")
-        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text)
+        said = (trace.error, trace.tried, trace.because, parse.prose(data))  # traces.PARTS
+        masked = ITEM.join(map(clues.masked, said))
+        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text, masked)
         n = self._insert("trace", row)
+        if self._words:
+            self._con.execute("insert into clue (rowid, masked) values (?, ?)", (n, masked))
         pairs = [(id_, n) for id_ in trace.about]
         self._con.executemany("insert or ignore into about values (?, ?)", pairs)
         self._touched.update(trace.about)
@@ -249,6 +253,9 @@ class Loader:
         for row in ex("select n from trace where path = ?", (path,)).fetchall():
             self._touched.update(r[0] for r in ex("select id from about where trace = ?", row))
             ex("delete from about where trace = ?", row)
+            if self._words:
+                ex("insert into clue (clue, rowid, masked) "
+                   "select 'delete', n, masked from trace where n = ?", row)  # fmt: skip
             ex("delete from trace where n = ?", row)
 
     def _put_raw(self, path: str, _oid: str, _data: bytes) -> list[str]:

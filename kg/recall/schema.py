@@ -34,7 +34,8 @@ create table edge (n integer primary key, path text, s text, p text, o text, cla
 create unique index edge_path on edge (path);
 create index edge_s on edge (s, p, o);
 create index edge_o on edge (o, p, s);
-create table trace (n integer primary key, path text, last text, fields text, words text);
+create table trace (n integer primary key, path text, last text, fields text, words text,
+                    masked text);
 create unique index trace_path on trace (path);
 create table about (id text, trace int, primary key (id, trace)) without rowid;
 create index about_trace on about (trace);
@@ -50,6 +51,8 @@ create table doc (n integer primary key, names text, facts text, edges text, tri
 WORDS = """
 create virtual table words using fts5 (names, facts, edges, tried, content='doc',
     content_rowid='n', tokenize='porter unicode61 remove_diacritics 0');
+create virtual table clue using fts5 (masked, content='trace', content_rowid='n', detail=none,
+    columnsize=0, tokenize="ascii tokenchars '_.#-'");
 """
 GRAMS = """
 create view plain as select n, bare from key where bare is not null;
