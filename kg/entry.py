@@ -1,5 +1,7 @@
 """Where the program starts: `recall` and `tried` go straight to an answer, all else to kg.cli.
 
+(`recall --meant` writes, so it is one of all else.)
+
 The only reader of argv, the environment, stdin and the current folder for these two, and the place
 where their process ends: with os._exit, which saves the interpreter's tidying up (1 to 2 ms).
 """
@@ -20,7 +22,7 @@ def main() -> None:
     before = 0
     while argv[before:] and argv[before].startswith("-C"):
         before += 1 if argv[before][2:] else 2  # -CDIR or -C DIR, as click has it
-    if argv[before : before + 1] == ["recall"]:
+    if argv[before : before + 1] == ["recall"] and not _tells(argv[before:]):
         recall(argv[:before] + argv[before + 1 :])
     if argv[before : before + 1] == ["tried"]:
         tried(argv[:before] + argv[before + 1 :])
@@ -45,7 +47,7 @@ def tried(argv: list[str]) -> None:
 
 def _end(answer: Callable[[], int]) -> None:
     """End the process with the code that `answer` returns."""
-    from kg.recall.hot import FAILED, FOUND
+    from kg.recall.asking import FAILED, FOUND
 
     code = FAILED
     if sys.stdout is None:  # closed by the caller: there is nobody to answer
@@ -65,6 +67,12 @@ def _end(answer: Callable[[], int]) -> None:
 
 def _stdin(most: int) -> bytes:
     return b"" if sys.stdin is None else sys.stdin.buffer.read(most)
+
+
+def _tells(argv: list[str]) -> bool:
+    """Whether it is told what a query meant, which is a write; after `--` it is the query."""
+    said = argv[: argv.index("--")] if "--" in argv else argv
+    return any(word == "--meant" or word.startswith("--meant=") for word in said)
 
 
 def _cwd() -> str:

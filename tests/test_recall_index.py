@@ -45,23 +45,26 @@ def content(index: Index) -> dict[str, list[Any]]:
         con.execute("insert into grams (grams, rank) values ('integrity-check', 1)")
     wanted = {
         "entities": "select p.path, p.oid, type, name, aliases, p.facts, first, seen, contested,"
-        " said, p.agents, id, archived, last, r.agents, r.floor, names, d.facts, edges, tried"
+        " said, p.agents, id, archived, last, r.agents, r.floor, strength, importance,"
+        " names, terms, d.facts, edges, tried, past"
         " from page p join ent e using (n) join doc d using (n) join roles r on r.n = e.roles",
-        "keys": "select path, kind, folded, bare from key k join page p on p.n = k.ent",
+        "keys": "select path, kind, folded, squash, bare from key k join page p on p.n = k.ent",
         "edges": "select path, s, p, o, claims, judged, verdict, by from edge",
         "traces": "select path, last, fields, words, masked, id from trace t"
         " join about a on a.trace = t.n",
         "raw": "select * from raw",
+        "marks": "select path, kind, value from mark m join page p on p.n = m.ent",
+        "vocab": "select word, back, uses from vocab",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
-        "meta": "select schema, tree, format, additions, dormant from meta",
+        "meta": "select schema, tree, format, additions, dormant, synonyms from meta",
     }
     return {name: sorted(con.execute(sql).fetchall(), key=repr) for name, sql in wanted.items()}
 
 
 def anew(store: Store) -> dict[str, list[Any]]:
     """Return the content of an index built in one go."""
-    with Index(here(store)) as index:
+    with Index.of(here(store)) as index:
         index._file = str(store.tmp / "anew" / "recall.db")
         shutil.rmtree(store.tmp / "anew", ignore_errors=True)
         index.refresh()
@@ -468,7 +471,7 @@ class TestFile:
             assert index.tree == store.git("rev-parse", "HEAD^{tree}")
 
     def test_nothing_else_is_written(self, store: Store) -> None:
-        """Recall writes the index and its lock, and nothing else anywhere in the repository."""
+        """Recall writes the index, its lock and what was asked for; nothing else anywhere."""
         before = _stats(store.top)
         store.recall("payments-api")
         with Index.fresh(here(store)):
@@ -476,7 +479,7 @@ class TestFile:
         after = {k: v for k, v in _stats(store.top).items() if not k.startswith(".git/kg")}
         assert after == before
         assert {f.name for f in store.state.iterdir()} <= {
-            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock",
+            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock", "recalled",
         }  # fmt: skip
 
 

@@ -214,8 +214,15 @@ class TestFound:
         assert set(names(store, DISK)) == {"disk", "odd", "ok"}
         assert set(names(store, DISK, "--about", "object/checkout")) == {"disk", "odd"}
         assert names(store, DISK, "--outcome=worked") == ["ok"]
-        nothing = ask(store, DISK, "--about=object/\udcff", "--outcome", "worked")
+        nothing = ask(store, DISK, "--about=object/checkout", "--outcome", "worked")
         assert (nothing.code, "leave out --about" in nothing.err) == (1, True)
+
+    @pytest.mark.parametrize("id_", ["object/none", "payments-api", "object/\udcff", "x\x1b[2J"])
+    def test_about_nothing(self, store: Store, id_: str) -> None:
+        """An id that nothing has is a mistake in the command line, as with recall."""
+        answer = ask(store, DISK, f"--about={id_}")
+        assert (answer.out, answer.code, answer.err.count("\n")) == ("", 2, 1)
+        assert not CONTROL.search(answer.err)
 
     def test_same_without_full_text(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """An SQLite without FTS5 gives the same answers, slower."""

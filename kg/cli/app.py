@@ -138,6 +138,8 @@ def _told(ctx: click.Context, /, *_result: object, **_options: object) -> None:
 def commands() -> list[str]:
     """Return the names of all commands, each registered."""
     import kg.cli.care
+    import kg.cli.context
+    import kg.cli.meant
     import kg.cli.read
     import kg.cli.write  # noqa: F401 - importing registers
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kg.model import moment
+from kg.errors import RefusedError
+from kg.model import moment, run_order
 from kg.recall.schema import ITEM, MEMBER
 from kg.text import fold
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kg.recall.parse import Claim, Fact
 
@@ -27,11 +29,13 @@ _FOREVER = "\uffff"  # after every time, as text
 
 
 class Rules(NamedTuple):
-    """Which keys and predicates take one value at a time, and which key says which edge."""
+    """Which keys and predicates take one value at a time, and what a key implies."""
 
     keys: frozenset[str]
     predicates: frozenset[str]
     edge_of: Mapping[str, str]
+    kind_of: Mapping[str, str]
+    importance_of: Mapping[str, int]
 
 
 class _Held(NamedTuple):
@@ -53,8 +57,32 @@ def rules(store_says: str) -> Rules:
         {**shipped[group], **_table(_table(additions).get(group))}
         for group in ("keys", "predicates")
     )
-    edge_of = {k: str(_table(t)["edge"]) for k, t in keys.items() if _table(t).get("edge")}
-    return Rules(_single(keys), _single(predicates), edge_of)
+    edge_of = {k: str(v) for k, v in _implied(keys, "edge")}
+    kind_of = {k: str(v) for k, v in _implied(keys, "kind")}
+    importance_of = {k: v for k, v in _implied(keys, "importance") if isinstance(v, int)}
+    return Rules(_single(keys), _single(predicates), edge_of, kind_of, importance_of)
+
+
+def kind(fact: Fact, ruled: Rules) -> str:
+    """Return what kind of statement a fact is, by itself or by its key."""
+    return fact.claim.kind or ruled.kind_of.get(fact.k, "fact")
+
+
+def importance(facts: Iterable[Fact], ruled: Rules) -> int:
+    """Return the greatest importance of the facts, 5 where none says more."""
+    return min(9, max([_importance(f, ruled) for f in facts], default=0) or 5)
+
+
+def over(fact: Fact, seen: str) -> bool:
+    """Whether a fact's time was over when its entity was last seen (`seen` is a run)."""
+    if not fact.claim.until:
+        return False
+    try:
+        second = run_order(seen)[0]
+        last = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (RefusedError, ValueError, OverflowError, OSError):
+        return True
+    return moment(fact.claim.until) <= last
 
 
 def contested(
@@ -137,6 +165,15 @@ def _against(one: _Held, other: _Held) -> bool:
 
 def _held(key: str, value: str, claim: Claim) -> _Held:
     return _Held(key, value, moment(claim.since), moment(claim.until))
+
+
+def _importance(fact: Fact, ruled: Rules) -> int:
+    said = fact.claim.importance
+    return int(said) if said.isdecimal() and len(said) == 1 else ruled.importance_of.get(fact.k, 0)
+
+
+def _implied(keys: Mapping[str, Any], member: str) -> Iterator[tuple[str, Any]]:
+    return ((k, found) for k, table in keys.items() if (found := _table(table).get(member)))
 
 
 def _single(terms: Mapping[str, Any]) -> frozenset[str]:

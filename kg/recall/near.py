@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kg.recall.match import CAP, bare
+from kg.recall.forms import bare, squash
+from kg.recall.rank import CAP
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,8 +33,8 @@ def ids_like(con: sqlite3.Connection, text: str) -> list[str]:
 def _candidates(con: sqlite3.Connection, plain: str, wanted: set[str]) -> list[tuple[str, str]]:
     by_ent = "join ent e on e.n = k.ent where"
     if not con.execute("select grams from meta").fetchone()[0]:
-        begins = f"select e.id, k.folded from key k {by_ent} k.folded between ? and ? limit ?"
-        start = plain[:2]
+        begins = f"select e.id, k.folded from key k {by_ent} k.squash between ? and ? limit ?"
+        start = squash(plain)[:2]
         return con.execute(begins, (start, start + "\uffff", CAP)).fetchall()
     count = "select count(*) from (select 1 from grams where grams match ? limit ?)"
     phrases = sorted('"' + g.replace('"', '""') + '"' for g in wanted)

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kg.errors import RefusedError
 from kg.model import JUDGING, parse_raw_name, run_order
 from kg.recall.schema import ITEM, MEMBER
+from kg.text import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_FILE = 4 << 20  # bytes; a fact is at most 10,000 characters, so this is hundreds of facts
+
+
+_STORED = ("src", "seen_run", "kind", "basis", "importance", "since", "until")
 
 
 class UnreadableError(ValueError):
@@ -26,7 +30,10 @@ class UnreadableError(ValueError):
 
 
 class Claim(NamedTuple):
-    """What stands behind a fact or edge; "" where a member is absent."""
+    """What stands behind a fact or edge; "" where a member is absent.
+
+    `again` is the latest run that saw it once more.
+    """
 
     src: str
     seen_run: str
@@ -35,6 +42,7 @@ class Claim(NamedTuple):
     importance: str
     since: str
     until: str
+    again: str = ""
 
 
 class Fact(NamedTuple):
@@ -47,7 +55,10 @@ class Fact(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """One entity file. `said` are the keys it calls contested, `agents` the roles that saw it."""
+    """One entity file. `said` are the keys it calls contested, `agents` the roles that saw it.
+
+    `sightings` counts the lines of seen_again.
+    """
 
     id: str
     type: str
@@ -59,6 +70,7 @@ class Entity(NamedTuple):
     first: str
     seen: str
     archived: bool
+    sightings: int
 
 
 class Edge(NamedTuple):
@@ -90,8 +102,10 @@ def entity(data: bytes) -> tuple[Entity, list[str]]:
     """Return the entity a file holds, and what in it could not be read."""
     raw = _object(data)
     id_, problems = _required(raw, "id"), []  # type: tuple[str, list[str]]
-    facts = tuple(_facts(raw, problems))
     again = [a for a in _list(raw, "seen_again", problems) if isinstance(a, dict)]
+    facts = tuple(_facts(raw, problems))
+    if again:
+        facts = tuple(_confirmed(facts, again))
     srcs = [f.claim.src for f in facts] + [_text(a.get("src")) for a in again]
     runs = [f.claim.seen_run for f in facts] + [_text(a.get("run")) for a in again]
     known = sorted(filter(None, map(run_key, runs)))
@@ -108,6 +122,7 @@ def entity(data: bytes) -> tuple[Entity, list[str]]:
         first=_text(raw.get("first_run")) or (known[0][21:] if known else ""),
         seen=_text(raw.get("last_seen_run")) or (known[-1][21:] if known else ""),
         archived=raw.get("archived") is True,
+        sightings=len(again),
     ), problems
 
 
@@ -118,7 +133,10 @@ def edge(data: bytes) -> tuple[Edge, list[str]]:
     lines = _list(raw, "claims", problems)
     if "claims" not in raw and "src" in raw:
         lines = [raw]  # as hand-written stores have it: one claim, at the top
+    again = [a for a in _list(raw, "seen_again", problems) if isinstance(a, dict)]
     claims = tuple(_claim(c) for c in _dicts(lines, "claims", problems))
+    if again:
+        claims = tuple(c._replace(again=_latest(again, {"since": c.since})) for c in claims)
     if predicate not in JUDGING:
         return Edge(subject, predicate, other, claims, "", "", ""), problems
     lines = _list(raw, "judgements", problems)
@@ -241,7 +259,24 @@ def _facts(raw: Mapping[str, Any], problems: list[str]) -> Iterable[Fact]:
 
 def _claim(raw: Mapping[str, Any]) -> Claim:
     get = raw.get
-    return Claim(*[_value(v)[0] if (v := get(name)) is not None else "" for name in Claim._fields])
+    return Claim(*[_value(v)[0] if (v := get(name)) is not None else "" for name in _STORED])
+
+
+def _confirmed(facts: Iterable[Fact], again: Sequence[Mapping[str, Any]]) -> Iterable[Fact]:
+    """Yield the facts with the latest run that saw each again."""
+    for fact in facts:
+        same = {"k": fact.k, "v": fact.v, "since": fact.claim.since}
+        yield fact._replace(claim=fact.claim._replace(again=_latest(again, same)))
+
+
+def _latest(again: Sequence[Mapping[str, Any]], same: Mapping[str, str]) -> str:
+    """Return the latest run of those lines whose members are these."""
+    runs = [
+        run_key(_text(line.get("run")))
+        for line in again
+        if all(fold(_value(line.get(name))[0]) == fold(value) for name, value in same.items())
+    ]
+    return max(runs, default="")[21:]
 
 
 def _agent_of(src: str) -> str:

@@ -14,20 +14,26 @@ from kg.recall.show import ITEM, MEMBER
 
 __all__ = ["ITEM", "MEMBER", "create", "has_grams", "has_words", "usable"]
 
+NEAR = 4  # letters of the shortest word that a query may mistype
 # ent is narrow on purpose: ranking joins a thousand of its rows (GIT.md, 8). `last` is the
 # sortable form of the run, "" where unknown; a role set's `floor` is the latest run that an
-# entity may have been missed since before it counts as dormant.
+# entity may have been missed since before it counts as dormant. `strength` counts what keeps
+# an entity fresh: sightings and edges. `doc` holds the words it is ranked by, `past` those of
+# facts whose time is over; `vocab` the words of names, also backwards, for words mistyped;
+# `spread` how many entities have a word (full text would have to count them);
+# `mark` what entities are filtered by; `used` how often one was an answer on this machine.
 TABLES = """
 create table meta (schema int, prefix text, tree text, head text, format int, words int,
-                   grams int, ontology text, additions text, dormant text);
-create table ent (n integer primary key, id text, archived int, last text, roles int);
+                   grams int, ontology text, additions text, dormant text, synonyms text);
+create table ent (n integer primary key, id text, archived int, last text, roles int,
+                  strength int, importance int);
 create index ent_id on ent (id);
 create table page (n integer primary key, path text, oid text, type text, name text,
                    aliases text, facts text, first text, seen text, contested text,
-                   said text, agents text);
+                   said text, agents text, sightings int);
 create unique index page_path on page (path);
-create table key (n integer primary key, ent int, kind text, folded text, bare text);
-create index key_folded on key (folded);
+create table key (n integer primary key, ent int, kind text, folded text, squash text, bare text);
+create index key_squash on key (squash);
 create index key_ent on key (ent);
 create table edge (n integer primary key, path text, s text, p text, o text, claims text,
                    judged text, verdict text, by text);
@@ -46,11 +52,21 @@ create table roles (n integer primary key, agents text unique, floor text);
 create table folder (path text primary key, files int) without rowid;
 create table fault (path text, problem text);
 create index fault_path on fault (path);
-create table doc (n integer primary key, names text, facts text, edges text, tried text);
+create table doc (n integer primary key, names text, terms text, facts text, edges text,
+                  tried text, past text);
+create table mark (kind text, value text, ent int, primary key (kind, value, ent)) without rowid;
+create index mark_ent on mark (ent);
+create table vocab (word text primary key, back text, uses int) without rowid;
+create index vocab_back on vocab (back);
+create table synonym (word text, other text, primary key (word, other)) without rowid;
+create table spread (word text primary key, docs int) without rowid;
+create table used (id text primary key, times int) without rowid;
 """
+# The words are stems already (kg.recall.words); "_" stands in versions only.
 WORDS = """
-create virtual table words using fts5 (names, facts, edges, tried, content='doc',
-    content_rowid='n', tokenize='porter unicode61 remove_diacritics 0');
+create virtual table words using fts5 (names, terms, facts, edges, tried, past, content='doc',
+    content_rowid='n',
+    tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '_'");
 create virtual table clue using fts5 (masked, content='trace', content_rowid='n', detail=none,
     columnsize=0, tokenize="ascii tokenchars '_.#-'");
 """
@@ -66,7 +82,7 @@ def create(con: sqlite3.Connection, prefix: str) -> None:
     words, grams = has_words(con), has_grams(con)
     con.executescript(TABLES + (WORDS if words else "") + (GRAMS if grams else ""))
     con.execute(
-        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null')",
+        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', 'null')",
         (VERSION, prefix, int(words), int(grams)),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from kg.recall.alike import Message, alike, rarity
 from kg.recall.clues import key, lines
+from kg.recall.forms import well
 from kg.recall.show import ITEM, MEMBER
 
 TYPE_CHECKING = False
@@ -70,6 +71,12 @@ def shown(found: list[Match], limit: int) -> list[Match]:
     if limit > 1 and cures and all(match.members["outcome"] != "worked" for match in first):
         return [*first[:-1], cures[0]]
     return first
+
+
+def is_known(con: Connection, id_: str) -> bool:
+    """Whether an entity or a trace has that id."""
+    sql = "select 1 from ent where id = ?1 union all select 1 from about where id = ?1"
+    return bool(con.execute(sql, (well(id_),)).fetchone())
 
 
 class _Known:
@@ -182,8 +189,7 @@ def _allowed(con: Connection, about: str, outcome: str) -> set[int] | None:
     """Return the traces that the filters leave, a few more for the outcome; None for all."""
     found = None
     if about:
-        id_ = about.encode("utf-8", "replace").decode()  # halves of characters name nothing
-        found = {row[0] for row in con.execute("select trace from about where id = ?", (id_,))}
+        found = {row[0] for row in con.execute("select trace from about where id = ?", (about,))}
     if outcome:
         sql = "select n from trace where instr(fields, ?)"
         rows = {row[0] for row in con.execute(sql, (f"{MEMBER}{outcome}{MEMBER}",))}

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from kg import place as places
 from kg.errors import KgError
-from kg.recall.hot import FAILED, FOUND, NOTHING, USAGE, from_index, say, warnings, write
+from kg.recall.asking import FAILED, FOUND, NOTHING, USAGE, say, warnings, write
+from kg.recall.hot import from_index
 from kg.recall.options import UsageError
-from kg.recall.traces import OUTCOMES, find, shown
+from kg.recall.traces import OUTCOMES, find, is_known, shown
 from kg.text import json_text, one_line
 
 TYPE_CHECKING = False
@@ -124,15 +125,16 @@ def main(
         if asked.help:
             write(HELP)
             return FOUND
-        say(places.unknown_variables(environ))
+        for line in places.unknown_variables(environ):
+            say(line)
         place = places.find(asked.C or None, environ, cwd)
         asked.text = _text(asked.words, stdin)
         return from_index(place, lambda con, head, notes: _print(con, place, asked, head, notes))
     except UsageError as error:
-        say([str(error)])
+        say(str(error))
         return USAGE
     except KgError as error:
-        say([str(error)])
+        say(str(error))
         return FAILED
 
 
@@ -146,6 +148,8 @@ def _text(words: Sequence[str], stdin: Callable[[int], bytes]) -> str:
 
 
 def _print(con: Connection, place: Place, asked: Asked, head: str, notes: Sequence[str]) -> int:
+    if asked.about and not is_known(con, asked.about):
+        raise UsageError(f"--about takes an id, and no entity is {asked.about}: see kg ls")
     found = find(con, asked.text, about=asked.about, outcome=asked.outcome)
     first = shown(found, asked.limit)
     talk, more = [*notes, *warnings(con)], len(found) - len(first)
@@ -157,7 +161,8 @@ def _print(con: Connection, place: Place, asked: Asked, head: str, notes: Sequen
         answer += f"\n{more} more: use --limit N\n" if more else ""
     if not found:
         talk.append(_nothing(asked))
-    say(talk)
+    for line in talk:
+        say(line)
     write(answer)
     return FOUND if found else NOTHING
 

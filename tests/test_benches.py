@@ -1,0 +1,82 @@
+"""The benches run: on made-up data of a few lines, whose results mean nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).resolve().parent.parent / "scripts" / "bench"
+
+
+def ran(script: str, *args: str) -> Any:  # noqa: ANN401
+    """Return what a bench prints with --json, under its key."""
+    done = subprocess.run(
+        [sys.executable, str(BENCH / script), *args, "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (value,) = json.loads(done.stdout).values()
+    return value
+
+
+def test_names_are_asked_for_in_four_forms(tmp_path: Path) -> None:
+    """Each form of query is measured on a small store, and what is not found first is listed."""
+    import gzip
+
+    words = ("amber", "basalt", "cobalt", "dolomite", "emerald", "feldspar")
+    rows = [("Object", f"{a}-{b}") for a in words for b in words if a != b]
+    rows += [("Organization", f"{a.title()} Works") for a in words]
+    with gzip.open(tmp_path / "names.tsv.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"{type_}\t{name}\n" for type_, name in rows)
+    misses = tmp_path / "misses"
+    found = ran(
+        "names.py", "--data", str(tmp_path), "--size", "30", "--asked", "8", "--misses", str(misses)
+    )
+    assert set(found["forms"]) >= {"bare name", "question", "one typo"}
+    assert found["forms"]["bare name"]["n"] == 8
+    assert misses.exists()
+
+
+def rows_of(path: Path, *rows: dict[str, Any]) -> None:
+    """Write rows as lines of JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def talk(folder: Path) -> None:
+    """Write a conversation of two sessions, as LoCoMo has them."""
+    said = [(1, "I adopted a grey parrot."), (1, "Lovely!"), (2, "The lighthouse was shut.")]
+    rows_of(
+        folder / "docs.jsonl",
+        *(
+            {"id": f"c/D{session}:{at}", "group": "c", "session": session, "speaker": "Ann",
+             "time": f"1:5{session} pm on {session} May, 2023", "text": text, "caption": None}
+            for at, (session, text) in enumerate(said)
+        ),
+    )  # fmt: skip
+    gold = {"group": "c", "category": "temporal", "gold": ["c/D2:2"], "gold_sessions": [2]}
+    rows_of(folder / "queries.jsonl", {"id": "c/q0", "query": "Was the lighthouse open?", **gold})
+
+
+def test_conversations_are_searched_by_turn_and_by_session(tmp_path: Path) -> None:
+    """BM25 answers each question at both levels, and a row stands for each category."""
+    talk(tmp_path / "locomo")
+    found = ran("retrieval", "locomo", "--data", str(tmp_path), "--baseline")["locomo"]
+    assert found["turn BM25 all"] == found["turn BM25 temporal"]
+    assert found["turn BM25 all"]["any@1"] == found["session BM25 all"]["any@1"] == 100
+
+
+def test_kg_is_asked_the_same_questions(tmp_path: Path) -> None:
+    """The hits of `recall --raw --queries` are read back as turns and sessions."""
+    from kg.recall import hot
+
+    if not hasattr(hot, "queries") and "queries" not in Path(hot.__file__).read_text("utf-8"):
+        pytest.skip("recall answers no --queries here")
+    talk(tmp_path / "locomo")
+    found = ran("retrieval", "locomo", "--data", str(tmp_path))["locomo"]
+    assert found["turn kg all"]["any@1"] == found["session kg all"]["any@1"] == 100
