@@ -41,6 +41,7 @@ def content(index: Index) -> dict[str, list[Any]]:
     has_words = con.execute("select words from meta").fetchone()[0]
     if has_words:
         con.execute("insert into words (words, rank) values ('integrity-check', 1)")
+        con.execute("insert into clue (clue, rank) values ('integrity-check', 1)")
         con.execute("insert into grams (grams, rank) values ('integrity-check', 1)")
     wanted = {
         "entities": "select p.path, p.oid, type, name, aliases, p.facts, first, seen, contested,"
@@ -49,7 +50,8 @@ def content(index: Index) -> dict[str, list[Any]]:
         " from page p join ent e using (n) join doc d using (n) join roles r on r.n = e.roles",
         "keys": "select path, kind, folded, squash, bare from key k join page p on p.n = k.ent",
         "edges": "select path, s, p, o, claims, judged, verdict, by from edge",
-        "traces": "select path, last, fields, words, id from trace t join about a on a.trace = t.n",
+        "traces": "select path, last, fields, words, masked, id from trace t"
+        " join about a on a.trace = t.n",
         "raw": "select * from raw",
         "marks": "select path, kind, value from mark m join page p on p.n = m.ent",
         "vocab": "select word, back, uses from vocab",
@@ -85,6 +87,10 @@ def edit(store: Store, rng: random.Random) -> None:
         lambda: store.edge(name, rng.choice(("uses", "owned-by")), other),
         lambda: store.judge(min(name, other), max(name, other) + "z", ("person:p", "same", "r1")),
         lambda: store.trace(f"t{rng.randint(0, 3)}", name, tried=value, because="b", run="r3"),
+        lambda: store.put(
+            f"tried/t{rng.randint(0, 3)}.md",
+            f'---\ntried: "{value}"\nerror: "{many}Error: {name}"\n---\nIt said {value} {many}.\n',
+        ),
         lambda: store.settings(policies={"dormant": {"runs": rng.randint(1, 3), "by": "any"}}),
         lambda: store.settings(ontology={"keys": {"note": {"cardinality": many}}}),
         lambda: store.put("store.json", '{ broken "kg_format"'),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DONE, USAGE, FAILED = 0, 2, 3
 
 _SECTIONS = {
-    "Read": ("recall", "show", "ls", "why", "log", "ontology"),
+    "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
 }

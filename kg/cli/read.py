@@ -28,6 +28,19 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
     return [id_ for id_, _, _ in listing(graph, prefix) if id_.startswith(incomplete)][:100]
 
 
+@cli.command("tried", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.pass_context
+def tried(ctx: click.Context) -> None:
+    """Say what was tried before about an error, and how it ended.
+
+    \b
+    kg tried "ModuleNotFoundError: No module named 'yaml'"
+    make test 2>&1 | kg tried -
+    """
+    # `kg.entry` answers it before this module is imported; this is for help and completion
+    raise click.UsageError("kg tried goes before every other option but -C", ctx)
+
+
 @cli.command("show")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
 @click.option("--at", "revision", metavar="REV", default="", help="As of a commit.")

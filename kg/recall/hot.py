@@ -20,7 +20,7 @@ from kg.recall.used import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from sqlite3 import Connection
 
     from kg.place import Place
@@ -51,17 +51,25 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
         return FAILED
 
 
-def _answer(place: Place, options: Options) -> int:
+def from_index(place: Place, show: Callable[[Connection, str, Sequence[str]], int]) -> int:
+    """Return what `show(connection, commit, notes)` makes of the index of what HEAD says.
+
+    It is shown a second time, from an index made anew, where the first proves to be damaged.
+    """
     fresh = _fresh(place)
     if fresh is not None:
         try:
-            return _print(fresh[0], place, options, fresh[1], [])
+            return show(fresh[0], fresh[1], [])
         except (sqlite.DatabaseError, TypeError, ValueError):
             fresh[0].close()  # damaged: by SQLite's account, or a row is not what it must be
     from kg.recall.index import Index
 
     with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:
-        return _print(index.connection, place, options, index.head, index.notes)
+        return show(index.connection, index.head, index.notes)
+
+
+def _answer(place: Place, options: Options) -> int:
+    return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 
 def _fresh(place: Place) -> tuple[Connection, str] | None:

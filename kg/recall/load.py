@@ -13,9 +13,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import derive, parse
+from kg.recall import clues, derive, parse
 from kg.recall.forms import bare, folded, squash
-from kg.recall.schema import MEMBER, NEAR
+from kg.recall.schema import ITEM, MEMBER, NEAR
 from kg.recall.synonyms import groups
 from kg.recall.words import named, terms, words
 
@@ -296,8 +296,12 @@ class Loader:
     def _put_trace(self, path: str, _oid: str, data: bytes) -> list[str]:
         trace, problems = parse.trace(data)
         text = " ".join(terms(f"{trace.tried} {trace.outcome} {trace.because} {trace.error}"))
-        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text)
+        said = (trace.error, trace.tried, trace.because, parse.prose(data))  # traces.PARTS
+        masked = ITEM.join(map(clues.masked, said))
+        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text, masked)
         n = self._insert("trace", row)
+        if self._words:
+            self._con.execute("insert into clue (rowid, masked) values (?, ?)", (n, masked))
         pairs = [(id_, n) for id_ in trace.about]
         self._con.executemany("insert or ignore into about values (?, ?)", pairs)
         self._touched.update(trace.about)
@@ -313,6 +317,9 @@ class Loader:
         for row in ex("select n from trace where path = ?", (path,)).fetchall():
             self._touched.update(r[0] for r in ex("select id from about where trace = ?", row))
             ex("delete from about where trace = ?", row)
+            if self._words:
+                ex("insert into clue (clue, rowid, masked) "
+                   "select 'delete', n, masked from trace where n = ?", row)  # fmt: skip
             ex("delete from trace where n = ?", row)
 
     def _put_raw(self, path: str, _oid: str, _data: bytes) -> list[str]:

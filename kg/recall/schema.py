@@ -40,7 +40,8 @@ create table edge (n integer primary key, path text, s text, p text, o text, cla
 create unique index edge_path on edge (path);
 create index edge_s on edge (s, p, o);
 create index edge_o on edge (o, p, s);
-create table trace (n integer primary key, path text, last text, fields text, words text);
+create table trace (n integer primary key, path text, last text, fields text, words text,
+                    masked text);
 create unique index trace_path on trace (path);
 create table about (id text, trace int, primary key (id, trace)) without rowid;
 create index about_trace on about (trace);
@@ -66,6 +67,8 @@ WORDS = """
 create virtual table words using fts5 (names, terms, facts, edges, tried, past, content='doc',
     content_rowid='n',
     tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '_'");
+create virtual table clue using fts5 (masked, content='trace', content_rowid='n', detail=none,
+    columnsize=0, tokenize="ascii tokenchars '_.#-'");
 """
 GRAMS = """
 create view plain as select n, bare from key where bare is not null;
