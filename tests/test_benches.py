@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 BENCH = Path(__file__).resolve().parent.parent / "scripts" / "bench"
 
@@ -38,3 +41,41 @@ def test_names_are_asked_for_in_four_forms(tmp_path: Path) -> None:
     assert set(found["forms"]) >= {"bare name", "question", "one typo"}
     assert found["forms"]["bare name"]["n"] == 8
     assert misses.exists()
+
+
+def rows_of(path: Path, *rows: dict[str, Any]) -> None:
+    """Write rows as lines of JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def talk(folder: Path) -> None:
+    """Write a conversation of two sessions, as LoCoMo has them."""
+    said = [(1, "I adopted a grey parrot."), (1, "Lovely!"), (2, "The lighthouse was shut.")]
+    rows_of(
+        folder / "docs.jsonl",
+        *(
+            {"id": f"c/D{session}:{at}", "group": "c", "session": session, "speaker": "Ann",
+             "time": f"1:5{session} pm on {session} May, 2023", "text": text, "caption": None}
+            for at, (session, text) in enumerate(said)
+        ),
+    )  # fmt: skip
+    gold = {"group": "c", "category": "temporal", "gold": ["c/D2:2"], "gold_sessions": [2]}
+    rows_of(folder / "queries.jsonl", {"id": "c/q0", "query": "Was the lighthouse open?", **gold})
+
+
+def test_conversations_are_searched_by_turn_and_by_session(tmp_path: Path) -> None:
+    """BM25 answers each question at both levels, and a row stands for each category."""
+    talk(tmp_path / "locomo")
+    found = ran("retrieval", "locomo", "--data", str(tmp_path), "--baseline")["locomo"]
+    assert found["turn BM25 all"] == found["turn BM25 temporal"]
+    assert found["turn BM25 all"]["any@1"] == found["session BM25 all"]["any@1"] == 100
+
+
+def test_kg_is_asked_the_same_questions(tmp_path: Path) -> None:
+    """The hits of `recall --raw --queries` are read back as turns and sessions."""
+    if find_spec("kg.recall.wide") is None:
+        pytest.skip("recall answers no --queries here")
+    talk(tmp_path / "locomo")
+    found = ran("retrieval", "locomo", "--data", str(tmp_path))["locomo"]
+    assert found["turn kg all"]["any@1"] == found["session kg all"]["any@1"] == 100
