@@ -79,3 +79,10 @@ def test_kg_is_asked_the_same_questions(tmp_path: Path) -> None:
     talk(tmp_path / "locomo")
     found = ran("retrieval", "locomo", "--data", str(tmp_path))["locomo"]
     assert found["turn kg all"]["any@1"] == found["session kg all"]["any@1"] == 100
+
+
+def test_a_warm_process_is_timed() -> None:
+    """Each sort of query has its percentiles, and the index its costs."""
+    found = ran("warm_recall.py", "100", "--queries", "5")["100"]
+    assert all(row["p50 ms"] <= row["p99 ms"] for row in found["queries"].values())
+    assert found["index"]["peak MB"] > 0
