@@ -59,13 +59,15 @@ def main() -> None:
     options = parser.parse_args()
     scrubbed()
     if options.build:
-        return _build(options.build)
+        _build(options.build)
+        return
     tables = {}
     with tempfile.TemporaryDirectory(prefix="kg-bench-") as folder:
         for size in options.sizes:
             tables[str(size)] = _measured(_store(options.stores, folder, size), options.queries)
     if options.json:
-        return print_json("kg.bench.warm_recall/v1", tables)
+        print_json("kg.bench.warm_recall/v1", tables)
+        return
     for name, table in tables.items():
         print_table(f"{int(name):,} entities", table["queries"])
         print_table("", {"keeping the index": table["index"]})
