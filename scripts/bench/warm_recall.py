@@ -24,11 +24,10 @@ from typing import Any
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 from kg import place as places  # noqa: E402 - the line above is what makes it importable
-from kg.recall import hot  # noqa: E402
+from kg.recall.asking import ask  # noqa: E402
 from kg.recall.index import Index  # noqa: E402
-from kg.recall.match import find  # noqa: E402
-from kg.recall.only import Only  # noqa: E402
-from kg.recall.options import LIMIT  # noqa: E402
+from kg.recall.options import LIMIT, Options  # noqa: E402
+from kg.recall.show import Page  # noqa: E402
 from scripts.bench.make_store import AREAS, PARTS, make  # noqa: E402
 from scripts.bench.measure import (  # noqa: E402
     milliseconds,
@@ -137,7 +136,8 @@ def _answer(index: Index, query: str) -> str:
     con = index.connection
     con.execute("begin")
     try:
-        return hot.render(con, find(con, query, LIMIT, Only()))
+        options = Options.of(query, limit=LIMIT)
+        return Page(con, ask(con, options), options).text
     finally:
         con.execute("rollback")
 
