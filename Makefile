@@ -31,6 +31,7 @@ bench: $(VENV)/ready
 	$(BIN)/python scripts/bench/cold_recall.py
 	$(BIN)/python scripts/bench/commit.py
 	$(BIN)/python scripts/bench/secrets.py
+	$(BIN)/python scripts/bench/tried.py
 
 coverage: $(VENV)/ready
 	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n 0 -m "not slow"

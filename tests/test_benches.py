@@ -43,6 +43,15 @@ def test_names_are_asked_for_in_four_forms(tmp_path: Path) -> None:
     assert misses.exists()
 
 
+def test_errors_are_told_apart() -> None:
+    """Of errors on which nothing was set 95% find their own trace, and new ones nothing."""
+    rates = ran("tried.py", "--half", "second", "--filler", "200")["second"]
+    wanted = [f"rank 1: {what}" for what in ("bare", "one line", "in a log", "a command line")]
+    wanted += [name for name in rates if name.startswith("nothing: ")]
+    assert len(wanted) == 16
+    assert {name: rates[name] for name in wanted if rates[name] < 95} == {}
+
+
 def rows_of(path: Path, *rows: dict[str, Any]) -> None:
     """Write rows as lines of JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

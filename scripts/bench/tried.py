@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tried [--least X]: does `kg tried` find the trace of an error, and nothing for a new one?
+"""tried [--half HALF]: does `kg tried` find the trace of an error, and nothing for a new one?
 
 Makes traces from the messages in tried_errors.txt, asks with the same messages in which every
 number, path, address, time, version and value is another, and counts. The constants of
@@ -32,7 +32,6 @@ from kg.place import find as place_of  # noqa: E402 - measured is the checkout i
 from kg.recall import traces  # noqa: E402
 from kg.recall.index import Index  # noqa: E402
 
-FILLER = 2000  # traces of other work beside those of the errors
 WORDS = """payments billing invoice ledger checkout cart catalog search index ranking session
     token profile email queue worker scheduler cache storage media metrics export webhook gateway
     router config schema migration tenant quota retry probe parser plugin theme currency tax
@@ -51,18 +50,23 @@ Query = Callable[[str, random.Random], str]
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--least", type=float, default=traces.LEAST)
     parser.add_argument("--misses", action="store_true", help="print each")
     parser.add_argument("--half", choices=("first", "second"), help="only this half")
+    parser.add_argument("--filler", type=int, default=2000, help="traces of other work beside")
     parser.add_argument("--time", type=int, default=10_000, help="traces of the store timed")
+    parser.add_argument("--json", action="store_true", help="the rates alone, as JSON")
     options = parser.parse_args()
-    traces.LEAST = options.least
+    rates = {}
     for half in [options.half] if options.half else ["first", "second"]:
         pairs = enumerate(_messages("errors"))
         chosen = [text for at, text in pairs if (at // 2 % 2 == 0) == (half == "first")]
-        print(f"\n{half} half: {len(chosen)} errors")
-        _rates(chosen, misses=options.misses)
-    if options.time:
+        with tempfile.TemporaryDirectory() as folder:
+            rates[half] = Half(folder, chosen, options.filler, misses=options.misses).rates()
+        if not options.json:
+            _print_rates(f"{half} half, {len(chosen)} errors", rates[half])
+    if options.json:
+        print(json.dumps({"kg.bench.tried/v1": rates}))
+    elif options.time:
         _times(options.time)
 
 
@@ -72,72 +76,87 @@ def _messages(section: str) -> list[str]:
     return [line for line in rest.partition("\n## ")[0].split("\n")[1:] if line.strip()]
 
 
-def _rates(chosen: list[str], *, misses: bool) -> None:
-    """Print how often the right trace is first, and how often nothing is for a new error."""
-    commands = _messages("commands")
-    with tempfile.TemporaryDirectory() as folder:
+def _print_rates(title: str, rates: dict[str, float]) -> None:
+    print(f"\n{title}, %\n")
+    for name, rate in rates.items():
+        print(f"{name:<60}{rate:>7.1f}")
+
+
+class Half:
+    """The rates of half of the errors."""
+
+    def __init__(self, folder: str, chosen: list[str], n: int, *, misses: bool) -> None:
+        self._folder, self._chosen, self._n, self._misses = folder, chosen, n, misses
+
+    def rates(self) -> dict[str, float]:
+        """Return the share of right answers for each kind of question, in percent."""
         rng = random.Random(1)
-        errors = [(f"e{at}", filled(text, rng)) for at, text in enumerate(chosen)]
-        tried = [(f"c{at}", filled(text, rng)) for at, text in enumerate(commands)]
+        return {**self._right(rng), **self._nothing(rng)}
+
+    def _right(self, rng: random.Random) -> dict[str, float]:
+        """Ask for errors whose traces are there: their message, or the last line of it in prose."""
+        commands = _messages("commands")
+        errors = [(f"e{at}", filled(text, rng)) for at, text in enumerate(self._chosen)]
         rows = [trace(name, rng, error=text) for name, text in errors]
-        rows += [trace(name, rng, tried=text) for name, text in tried]
-        index = _index(f"{folder}/all", [*rows, *filler(rng, FILLER)])
+        rows += [trace(f"c{at}", rng, tried=filled(c, rng)) for at, c in enumerate(commands)]
+        index = _index(f"{self._folder}/all", [*rows, *filler(rng, self._n)])
+        found = {}
         for what, query in QUERIES.items():
-            asked = [(f"e{at}", query(text, rng)) for at, text in enumerate(chosen)]
-            _print_right(f"{what}, error recorded", index, asked, misses=misses)
+            asked = [(f"e{at}", query(text, rng)) for at, text in enumerate(self._chosen)]
+            found[f"rank 1: {what}"] = self._first(index, asked)
         asked = [(f"c{at}", filled(text, rng)) for at, text in enumerate(commands)]
-        _print_right("a command line", index, asked, misses=misses)
-        said = [trace(name, rng, because=text.split("\n")[-1]) for name, text in errors]
-        other = _index(f"{folder}/said", [*said, *filler(rng, FILLER)])
-        asked = [(f"e{at}", bare(text, rng)) for at, text in enumerate(chosen)]
-        _print_right("bare, only its last line in because", other, asked, misses=misses)
-        _nothing(folder, chosen, misses=misses)
+        found["rank 1: a command line"] = self._first(index, asked)
+        rows = [trace(name, rng, because=text.split("\n")[-1]) for name, text in errors]
+        index = _index(f"{self._folder}/said", [*rows, *filler(rng, self._n)])
+        asked = [(f"e{at}", bare(text, rng)) for at, text in enumerate(self._chosen)]
+        found["rank 1: bare, but only its last line is known, in because"] = self._first(
+            index, asked
+        )
+        return found
 
+    def _nothing(self, rng: random.Random) -> dict[str, float]:
+        """Ask stores that have one half of the errors for the other half, and the reverse."""
+        found = {}
+        for size in (0, 5, 1):
+            indexes = [self._store(rng, odd, size) for odd in (0, 1)]
+            for what, query in QUERIES.items():
+                asked = [
+                    (query(text, rng), indexes[at % 2]) for at, text in enumerate(self._chosen)
+                ]
+                right = [self._is_nothing(index, text) for text, index in asked]
+                store = f"{size} traces" if size else f"{len(self._chosen) // 2 + self._n:,} traces"
+                found[f"nothing: {what}, new to {store}"] = 100 * sum(right) / len(right)
+        return found
 
-def _nothing(folder: str, chosen: list[str], *, misses: bool) -> None:
-    """Ask a store that has one half of the errors for the other half, and the reverse."""
-    rng = random.Random(2)
-    for size in (0, 5, 1):
-        for what, query in QUERIES.items():
-            right, total = 0, 0
-            for odd in (0, 1):
-                stored = [(text, trace(f"e{at}", rng, error=filled(text, rng)))
-                          for at, text in enumerate(chosen) if at % 2 != odd]  # fmt: skip
-                some = stored if size == 0 else rng.sample(stored, size)
-                more = filler(rng, FILLER) if size == 0 else []
-                index = _index(f"{folder}/n{size}{odd}{what}", [row for _, row in some] + more)
-                for text in chosen[odd::2]:
-                    found = traces.find(index.connection, query(text, rng))
-                    right, total = right + (not found), total + 1
-                    if found and misses:
-                        print("   wrongly", _first(found), "<-", text[:100])
-            store = f"of {size}" if size else f"of {len(chosen) // 2 + FILLER:,}"
-            print(f"{f'{what}, new to a store {store} traces':<48} nothing {_share(right, total)}")
+    def _store(self, rng: random.Random, odd: int, size: int) -> Index:
+        """Return a store without the errors at even (odd: at odd) places; `size` 0 for all."""
+        rows = [trace(f"e{at}", rng, error=filled(text, rng))
+                for at, text in enumerate(self._chosen) if at % 2 != odd]  # fmt: skip
+        rows = rng.sample(rows, size) if size else [*rows, *filler(rng, self._n)]
+        return _index(f"{self._folder}/n{size}{odd}", rows)
 
+    def _first(self, index: Index, asked: list[tuple[str, str]]) -> float:
+        right = 0
+        for name, text in asked:
+            found = traces.find(index.connection, text)
+            hit = bool(found) and found[0].path == f"tried/{name}.md"
+            right += hit
+            if self._misses and not hit:
+                print("   missed", _shown(found), "<-", text[-100:].replace("\n", "|"))
+        return 100 * right / len(asked)
 
-def _print_right(what: str, index: Index, asked: list[tuple[str, str]], *, misses: bool) -> None:
-    first = right = 0
-    for name, text in asked:
+    def _is_nothing(self, index: Index, text: str) -> bool:
         found = traces.find(index.connection, text)
-        hit = bool(found) and found[0].path == f"tried/{name}.md"
-        first += hit
-        right += any(match.path == f"tried/{name}.md" for match in found[:5])
-        if misses and not hit:
-            print("   missed", _first(found), "<-", text[-100:].replace("\n", "|"))
-    share = f"rank 1 {_share(first, len(asked))}, in five {_share(right, len(asked))}"
-    print(f"{what:<48} {share}", flush=True)
+        if found and self._misses:
+            print("   wrongly", _shown(found), "<-", text[-100:].replace("\n", "|"))
+        return not found
 
 
-def _first(found: list[traces.Match]) -> str:
+def _shown(found: list[traces.Match]) -> str:
     if not found:
         return "(nothing)"
     match = found[0]
-    said = match.members.get(match.part, match.part)
-    return f"{match.similarity:.2f} {said[:100]!r}"
-
-
-def _share(count: int, of: int) -> str:
-    return f"{count:>3}/{of} = {100 * count / of:5.1f}%"
+    return f"{match.similarity:.2f} {match.members.get(match.part, match.part)[:100]!r}"
 
 
 # --- messages and traces ---
