@@ -164,6 +164,7 @@ class Store:
         at: Path | None = None,
         script: bool = True,
         environ: dict[str, str] | None = None,
+        stdin: bytes = b"",
     ) -> Result:
         """Run recall in a process of its own, without site-packages."""
         how = [str(CHECKOUT / "scripts/recall.py")] if script else ["-m", "kg"]
@@ -172,6 +173,7 @@ class Store:
             cwd=at or self.folder,
             env={"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(CHECKOUT),
                  **(environ or {})},
+            input=stdin,
             capture_output=True,
             check=False,
         )  # fmt: skip

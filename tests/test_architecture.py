@@ -12,7 +12,7 @@ import pytest
 
 from kg import model
 from kg.format import settings
-from kg.recall import hot, show
+from kg.recall import asking, show
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted((ROOT / "kg").rglob("*.py"))
@@ -33,6 +33,7 @@ LAYERS = {
     "recall": 4,
     "graph": 5,
     "audit": 6,
+    "context": 6,
     "cli": 7,
     "entry": 8,
     "__main__": 9,
@@ -52,7 +53,9 @@ LONG = {
     "kg/secrets.py": "a table of formats, one a line, beside what reads it",
 }
 # The commands register with the group, which imports them to know its own.
-REGISTERED = {"kg.cli.app": {"kg.cli.care", "kg.cli.read", "kg.cli.write"}}
+REGISTERED = {
+    "kg.cli.app": {"kg.cli.care", "kg.cli.context", "kg.cli.meant", "kg.cli.read", "kg.cli.write"},
+}
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}
 
 
@@ -192,7 +195,7 @@ def test_every_module_says_what_it_knows(path: Path) -> None:
 def test_what_recall_repeats_is_what_the_format_says() -> None:
     """What the hot path may not import, and so says itself, is the same as where it is kept."""
     assert f"{model.JUDGING}" == show.JUDGING
-    assert hot.FORMAT == settings.VERSION
+    assert asking.FORMAT == settings.VERSION
 
 
 def test_importing_kg_costs_nothing() -> None:

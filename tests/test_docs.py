@@ -24,6 +24,7 @@ from kg.format import (
     parse_settings,
     parse_trace,
 )
+from kg.format.order import dump_order, parse_order
 from kg.format.schema import problems
 from kg.graph.init import ATTRIBUTES, format_page
 
@@ -122,12 +123,14 @@ def test_the_formats_examples_are_canonical_and_valid() -> None:
             name, right = "entity", dump_entity(parse_entity(data, "example"))
         elif "subject" in value:
             name, right = "edge", dump_edge(parse_edge(data, "example"))
+        elif "order" in value:
+            name, right = "context", dump_order(parse_order(data))
         else:
             name, right = "store", dump_settings(parse_settings(data))
         assert problems(name, value) == []
         assert right == data
         seen.add(name)
-    assert seen == {"entity", "edge", "store"}
+    assert seen == {"entity", "edge", "store", "context"}
 
 
 def test_the_formats_trace_is_canonical() -> None:

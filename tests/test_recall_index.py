@@ -41,6 +41,7 @@ def content(index: Index) -> dict[str, list[Any]]:
     has_words = con.execute("select words from meta").fetchone()[0]
     if has_words:
         con.execute("insert into words (words, rank) values ('integrity-check', 1)")
+        con.execute("insert into clue (clue, rank) values ('integrity-check', 1)")
         con.execute("insert into grams (grams, rank) values ('integrity-check', 1)")
     wanted = {
         "entities": "select p.path, p.oid, type, name, aliases, p.facts, first, seen, contested,"
@@ -49,20 +50,21 @@ def content(index: Index) -> dict[str, list[Any]]:
         " from page p join ent e using (n) join doc d using (n) join roles r on r.n = e.roles",
         "keys": "select path, kind, folded, squash, bare from key k join page p on p.n = k.ent",
         "edges": "select path, s, p, o, claims, judged, verdict, by from edge",
-        "traces": "select path, last, fields, words, id from trace t join about a on a.trace = t.n",
+        "traces": "select path, last, fields, words, masked, id from trace t"
+        " join about a on a.trace = t.n",
         "raw": "select * from raw",
         "marks": "select path, kind, value from mark m join page p on p.n = m.ent",
         "vocab": "select word, back, uses from vocab",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
-        "meta": "select schema, tree, format, additions, dormant from meta",
+        "meta": "select schema, tree, format, additions, dormant, synonyms from meta",
     }
     return {name: sorted(con.execute(sql).fetchall(), key=repr) for name, sql in wanted.items()}
 
 
 def anew(store: Store) -> dict[str, list[Any]]:
     """Return the content of an index built in one go."""
-    with Index(here(store)) as index:
+    with Index.of(here(store)) as index:
         index._file = str(store.tmp / "anew" / "recall.db")
         shutil.rmtree(store.tmp / "anew", ignore_errors=True)
         index.refresh()
@@ -85,6 +87,10 @@ def edit(store: Store, rng: random.Random) -> None:
         lambda: store.edge(name, rng.choice(("uses", "owned-by")), other),
         lambda: store.judge(min(name, other), max(name, other) + "z", ("person:p", "same", "r1")),
         lambda: store.trace(f"t{rng.randint(0, 3)}", name, tried=value, because="b", run="r3"),
+        lambda: store.put(
+            f"tried/t{rng.randint(0, 3)}.md",
+            f'---\ntried: "{value}"\nerror: "{many}Error: {name}"\n---\nIt said {value} {many}.\n',
+        ),
         lambda: store.settings(policies={"dormant": {"runs": rng.randint(1, 3), "by": "any"}}),
         lambda: store.settings(ontology={"keys": {"note": {"cardinality": many}}}),
         lambda: store.put("store.json", '{ broken "kg_format"'),
@@ -465,7 +471,7 @@ class TestFile:
             assert index.tree == store.git("rev-parse", "HEAD^{tree}")
 
     def test_nothing_else_is_written(self, store: Store) -> None:
-        """Recall writes the index and its lock, and nothing else anywhere in the repository."""
+        """Recall writes the index, its lock and what was asked for; nothing else anywhere."""
         before = _stats(store.top)
         store.recall("payments-api")
         with Index.fresh(here(store)):
@@ -473,7 +479,7 @@ class TestFile:
         after = {k: v for k, v in _stats(store.top).items() if not k.startswith(".git/kg")}
         assert after == before
         assert {f.name for f in store.state.iterdir()} <= {
-            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock",
+            "recall.db", "recall.db-wal", "recall.db-shm", "recall.db.lock", "recalled",
         }  # fmt: skip
 
 

@@ -21,6 +21,8 @@ from kg.format import (
     parse_settings,
     parse_trace,
 )
+from kg.format.order import PATH as ORDER
+from kg.format.order import dump_order, parse_order
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import check_version
 from kg.gitprogram import git
@@ -87,7 +89,7 @@ def commit(graph: Graph, message: str = "", paths: Sequence[str] = ()) -> tuple[
 
 
 def _ours(path: str) -> bool:
-    return path == SETTINGS or path.partition("/")[0] in (ENTITIES, EDGES, RAW, TRIED)
+    return path in (SETTINGS, ORDER) or path.partition("/")[0] in (ENTITIES, EDGES, RAW, TRIED)
 
 
 def _take(graph: Graph, draft: Draft, drafted: Drafted) -> Valued | None:
@@ -125,6 +127,9 @@ def _put(draft: Draft, path: str, data: bytes) -> Valued | None:
         trace = parse_trace(data, path)
         draft.put_file(path, dump_trace(trace))
         return trace
+    if path == ORDER:
+        draft.put_file(path, dump_order(parse_order(data)))
+        return None
     settings = parse_settings(data)
     check_version(settings)
     if settings.fan_out != draft.settings.fan_out:

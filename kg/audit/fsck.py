@@ -32,6 +32,8 @@ from kg.format import (
     parse_settings,
     parse_trace,
 )
+from kg.format.order import PATH as ORDER
+from kg.format.order import dump_order, parse_order
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import VERSION
 from kg.graph import Graph
@@ -73,6 +75,7 @@ class _Checker:
 
     def faults(self) -> Iterator[Finding]:
         yield from self._check_settings()
+        yield from self._check_order()
         for path, kind in self._snapshot.odd():
             yield _fault(path, f"is a {kind}, which kg does not follow", "replace it by a file")
         for path, id_ in self._snapshot.files():
@@ -97,6 +100,14 @@ class _Checker:
             self.settings = parse_settings(data)
         except KgError as error:
             yield _fault(SETTINGS, _said(error, SETTINGS), "mend the file and run kg commit")
+
+    def _check_order(self) -> Iterator[Finding]:
+        data = self._snapshot.read(ORDER)
+        try:
+            if data is not None and dump_order(parse_order(data)) != data:
+                yield _fault(ORDER, "is not in canonical form", "run kg commit")
+        except KgError as error:
+            yield _fault(ORDER, _said(error, ORDER), "mend the file and run kg commit")
 
     def _check_file(self, path: str, data: bytes) -> Iterator[Finding]:
         folder = path.partition("/")[0]

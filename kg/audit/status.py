@@ -11,6 +11,7 @@ from kg.format import EDGES, ENTITIES, RAW, TRIED, Settings, parse_settings
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import check_version
 from kg.graph import Graph
+from kg.graph.learning import Heard, waiting
 from kg.model import parse_raw_name, run_order
 from kg.store import Snapshot
 
@@ -32,6 +33,7 @@ class Status:
     drafts: tuple[Drafted, ...] = ()
     waiting: int = 0
     refused: tuple[tuple[str, str], ...] = ()
+    meant: tuple[tuple[str, Heard], ...] = ()
     index: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
 
@@ -46,6 +48,7 @@ class Status:
                 "waiting": self.waiting,
                 "refused": [{"path": path, "because": because} for path, because in self.refused],
             },
+            "meant": [{"id": id_, **heard.to_json()} for id_, heard in self.meant],
             "index": self.index, "notes": list(self.notes),
         }  # fmt: skip
 
@@ -75,6 +78,7 @@ def status(graph: Graph) -> Status:
         drafts=tuple(drafts(graph)),
         waiting=len(graph.outbox.names()),
         refused=tuple(graph.outbox.refused()),
+        meant=tuple(waiting(graph)),
         index=graph.index().tree,
         notes=tuple(graph.index().notes),
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DONE, USAGE, FAILED = 0, 2, 3
 
 _SECTIONS = {
-    "Read": ("recall", "show", "ls", "why", "log", "ontology"),
+    "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
 }
@@ -138,6 +138,8 @@ def _told(ctx: click.Context, /, *_result: object, **_options: object) -> None:
 def commands() -> list[str]:
     """Return the names of all commands, each registered."""
     import kg.cli.care
+    import kg.cli.context
+    import kg.cli.meant
     import kg.cli.read
     import kg.cli.write  # noqa: F401 - importing registers
 

@@ -28,17 +28,17 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
     return [id_ for id_, _, _ in listing(graph, prefix) if id_.startswith(incomplete)][:100]
 
 
-@cli.command("recall", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@cli.command("tried", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.pass_context
-def recall(ctx: click.Context) -> None:
-    """Say what is known about a name, an id or words, with sources.
+def tried(ctx: click.Context) -> None:
+    """Say what was tried before about an error, and how it ended.
 
     \b
-    kg recall payments-api
-    kg recall who owns the payments service
+    kg tried "ModuleNotFoundError: No module named 'yaml'"
+    make test 2>&1 | kg tried -
     """
-    # `kg.entry` answers recall before this module is imported; this is for help and completion
-    raise click.UsageError("kg recall goes before every other option but -C", ctx)
+    # `kg.entry` answers it before this module is imported; this is for help and completion
+    raise click.UsageError("kg tried goes before every other option but -C", ctx)
 
 
 @cli.command("show")
@@ -148,6 +148,7 @@ def status(session: Session, json_: bool) -> None:
     kg status
     """
     from kg.audit.status import status as look
+    from kg.cli.written import told_of
 
     graph = session.graph()
     found = look(graph)
@@ -163,6 +164,7 @@ def status(session: Session, json_: bool) -> None:
     if found.waiting:
         rows.append(("waiting", f"{found.waiting} writes, made by the next command that can"))
     rows += [("refused", f"{path}: {because}") for path, because in found.refused]
+    rows += [("meant", f"{told_of(heard)}: {id_}") for id_, heard in found.meant]
     rows += [("index", note) for note in found.notes]
     say_all(rows)
 

@@ -12,6 +12,7 @@ from kg.cli.output import answer, say, talk
 
 if TYPE_CHECKING:
     from kg.graph import Answer, Recorded
+    from kg.graph.learning import Heard
     from kg.graph.recorded import Stated
     from kg.ontology import Ontology
 
@@ -95,3 +96,15 @@ def typed(ontology: Ontology, key: str, value: str) -> str | bool | int:
     if range_ == ("integer",) and re.fullmatch(r"-?[0-9]{1,16}", value):
         return int(value)
     return value
+
+
+def told_of(heard: Heard) -> str:
+    """Return a word with what was told of it, for people."""
+    from kg.graph.meant import ENOUGH
+
+    if heard.state == "left out":
+        return f"{heard.word} {heard.because}"
+    times = f"{heard.count} of {ENOUGH}" if heard.state == "counted" else f"{heard.count} times"
+    wants = "until another run or agent tells it" if heard.state == "pending" else ""
+    more = ", ".join(part for part in (times, heard.because, wants) if part)
+    return f"{heard.word} ({more})"

@@ -1,10 +1,14 @@
-"""store.json: the format's version, what the store adds to the ontology, and its policies."""
+"""store.json: format version, additions to the ontology, policies, synonyms, fan-out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
+from unicodedata import normalize
 
 from kg.errors import FormatError, FormatVersionError, OntologyError
 from kg.format.canonical import encode, load
@@ -24,15 +28,22 @@ EXACT = {
 }
 
 
+Groups = tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What store.json says; `more` keeps members that this version does not know."""
+    """What store.json says; `more` keeps members that this version does not know.
+
+    `synonyms` are groups of words that mean the same to a search; None is the shipped table.
+    """
 
     version: int = VERSION
     additions: Mapping[str, Any] = field(
         default_factory=lambda: {"types": {}, "keys": {}, "predicates": {}}
     )
     policies: Mapping[str, Any] = field(default_factory=dict)
+    synonyms: Groups | None = None
     fan_out: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -45,6 +56,13 @@ class Settings:
         """What an exact name of that type does: `link`, `check` or `review`."""
         policy = self.policies.get("exact", {})
         return str(policy.get(type_name, EXACT.get(type_name, "link")))
+
+
+@cache
+def shipped_synonyms() -> Groups:
+    """Return the table that `kg init` writes, and that holds where store.json has none."""
+    found: list[list[str]] = json.loads(files("kg").joinpath("synonyms.json").read_text("utf-8"))
+    return _sorted(found)
 
 
 def parse_settings(data: bytes) -> Settings:
@@ -60,11 +78,12 @@ def parse_settings(data: bytes) -> Settings:
         raise FormatError(PATH, found[0].problem, found[0].pointer)
     if found:
         return Settings(version=raw["kg_format"])
-    known = ("kg_format", "ontology", "policies", "fan_out")
+    known = ("kg_format", "ontology", "policies", "synonyms", "fan_out")
     settings = Settings(
         version=raw["kg_format"],
         additions={"types": {}, "keys": {}, "predicates": {}, **raw.get("ontology", {})},
         policies=raw.get("policies", {}),
+        synonyms=_sorted(raw["synonyms"]) if "synonyms" in raw else None,
         fan_out=tuple(sorted(raw.get("fan_out", []))),
         more={name: value for name, value in raw.items() if name not in known},
     )
@@ -94,7 +113,7 @@ def _newer(version: object) -> bool:
 
 
 def dump_settings(settings: Settings) -> bytes:
-    """Return store.json's bytes: the format first, a definition or policy on a line each."""
+    """Return store.json's bytes: the format first, a definition, policy or group on a line each."""
     blocks = [f'  "kg_format": {settings.version}']
     groups = [
         f'    "{group}": {_table(settings.additions[group], 6)}'
@@ -102,9 +121,16 @@ def dump_settings(settings: Settings) -> bytes:
     ]
     blocks.append('  "ontology": {\n' + ",\n".join(groups) + "\n  }")
     blocks.append(f'  "policies": {_table(settings.policies, 4)}')
+    if settings.synonyms is not None:
+        rows = [f"    {encode(list(group))}" for group in _sorted(settings.synonyms)]
+        blocks.append('  "synonyms": [' + ("\n" + ",\n".join(rows) + "\n  ]" if rows else "]"))
     blocks.append(f'  "fan_out": {encode(sorted(settings.fan_out))}')
     blocks += [f"  {encode(name)}: {encode(value)}" for name, value in settings.more.items()]
     return ("{\n" + ",\n".join(blocks) + "\n}\n").encode()
+
+
+def _sorted(groups: Iterable[Iterable[str]]) -> Groups:
+    return tuple(sorted({tuple(sorted({normalize("NFC", w) for w in g})) for g in groups}))
 
 
 def _table(members: Mapping[str, Any], indent: int) -> str:

@@ -77,7 +77,7 @@ def adopt(graph: Graph, draft: Draft, paths: list[str], run: str = "") -> list[s
     _Adoption(fresh, ours, run or graph.run_now(), graph.agent_here()).run()
     made = fresh.take()
     del made["store.json"]
-    draft.put_settings(fresh.settings)
+    draft.put_settings(replace(fresh.settings, synonyms=draft.settings.synonyms))
     for path, data in made.items():
         draft.put_file(path, data)
     gone = set() if graph.repository.sparse else {p for p, _ in graph.at().files() if _is_ours(p)}

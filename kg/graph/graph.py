@@ -224,6 +224,18 @@ class Graph:
                 self.deliver()
         return commits[-1] if commits else ""
 
+    def check_adopted(self) -> None:
+        """Refuse a hand-written store, which is only read.
+
+        Raises:
+            UnsupportedError: it is one; says how to adopt it.
+        """
+        if self.place.seed:
+            raise UnsupportedError(
+                f"{self.place.folder} has no store.json, a hand-written store is only read: "
+                f"adopt it with kg init {self.place.folder}"
+            )
+
     def run_now(self) -> str:
         """Return the run that begins now."""
         return f"r{int(time.time())}"
@@ -277,11 +289,7 @@ class Graph:
     def _write(
         self, plan: Callable[[Snapshot], Sequence[Planned]], edited: Mapping[str, str]
     ) -> Written:
-        if self.place.seed:
-            raise UnsupportedError(
-                f"{self.place.folder} has no store.json, a hand-written store is only read: "
-                f"adopt it with kg init {self.place.folder}"
-            )
+        self.check_adopted()
         if self.not_now:
             raise StateError(self.not_now)
         return write(

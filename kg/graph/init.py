@@ -11,6 +11,7 @@ from kg import place as places
 from kg.errors import AlreadyExistsError, NotARepositoryError
 from kg.format import Settings
 from kg.format.settings import PATH as SETTINGS
+from kg.format.settings import shipped_synonyms
 from kg.graph.adopt import adopt
 from kg.graph.draft import Draft
 from kg.graph.graph import Graph
@@ -69,7 +70,7 @@ def _founding(
 ) -> Callable[[Draft], str]:
     def found(draft: Draft) -> str:
         adopted.clear()
-        draft.put_settings(Settings())
+        draft.put_settings(Settings(synonyms=shipped_synonyms()))
         if edited:
             adopted.extend(adopt(graph, draft, sorted(edited), run))
         page, attributes = _theirs(graph, "README.md"), _theirs(graph, ".gitattributes")

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from kg.recall.answer import Answer
 
 
-def recall(
-    where: Place | str | PathLike[str], query: str, *, limit: int = 10, archived: bool = False
-) -> Answer:
+def recall(where: Place | str | PathLike[str], query: str, **said: object) -> Answer:
     """Return what the store at or above `where` knows about `query`, any text whatever.
 
-    At most `limit` entities, archived ones only if asked for. A program that asks often
-    keeps an `Index` and calls `kg.recall.answer.ask` instead.
+    What else is said are options as of the command line: limit, archived, type and so on. A
+    program that asks often keeps an `Index` and calls `kg.recall.answer.ask` instead.
 
     Raises:
         NotARepositoryError: there is no store.
@@ -34,4 +32,4 @@ def recall(
     if not isinstance(where, places.Place):
         where = places.find(os.fspath(where), {}, os.curdir)
     with Index.fresh(where) as index:
-        return ask(index, query, limit=limit, archived=archived)
+        return ask(index, query, **said)

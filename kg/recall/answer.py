@@ -6,9 +6,9 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import document, hot, options
-from kg.recall.match import find
-from kg.recall.only import Only
+from kg.recall import asking, document
+from kg.recall.options import Options
+from kg.recall.show import Page
 
 if TYPE_CHECKING:
     from kg.recall.index import Index
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What is known: as `text` for a reader, as `entities` for a program, best first.
+
+    `ids` are those of the entities in either.
 
     `more` entities matched and are not shown (at least so many where `more_is_least`);
     `dormant_left_out` matched by words only and were not seen for some runs; `warnings` say
@@ -27,6 +29,7 @@ class Answer:
     head: str
     text: str
     entities: list[dict[str, Any]] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
     more: int = 0
     more_is_least: bool = False
     dormant_left_out: int = 0
@@ -34,32 +37,45 @@ class Answer:
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        return bool(self.entities)
+        return bool(self.ids)
 
 
-def ask(index: Index, query: str, *, limit: int = options.LIMIT, archived: bool = False) -> Answer:
-    """Return what the index, as it is, knows about `query`."""
+def ask(index: Index, query: str, **said: object) -> Answer:
+    """Return what the index, as it is, knows about `query`.
+
+    What else is said names options of the command line (limit, archived, type, tag, kind, about,
+    hops, age, explain, budget, format). With a format, "text" or "json", the answer has that
+    form only, which takes half the time.
+
+    Raises:
+        UsageError: an option has a wrong value.
+    """
+    options = Options.of(query, **said)
+    forms = {str(said["format"])} if "format" in said else {"text", "json"}
     try:
-        return _ask(index, query, limit, archived)
+        return _ask(index, options, forms)
     except sqlite3.DatabaseError:  # damage shows itself only where it is read
         index.rebuild()
-        return _ask(index, query, limit, archived)
+        return _ask(index, options, forms)
 
 
-def _ask(index: Index, query: str, limit: int, archived: bool) -> Answer:
+def _ask(index: Index, options: Options, forms: set[str]) -> Answer:
     con = index.connection
     con.execute("begin")
     try:
-        found = find(con, query, limit, Only(archived=archived))
+        found = asking.ask(con, options)
+        rows = found.rows if "json" in forms else ()
+        entities = (document.entity(con, row, found, options) for row in rows)
         return Answer(
-            query=query,
+            query=options.query,
             head=index.head,
-            text=hot.render(con, found),
-            entities=[document.entity(con, row) for row in found.rows],
+            text=Page(con, found, options).text if forms != {"json"} else "",
+            entities=document.within(options.budget, entities),
+            ids=[row[1] for row in found.rows],
             more=found.more,
             more_is_least=found.least,
             dormant_left_out=found.dormant,
-            warnings=[*index.notes, *hot.warnings(con)],
+            warnings=[*index.notes, *asking.warnings(con)],
         )
     finally:
         con.execute("rollback")

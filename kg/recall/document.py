@@ -1,20 +1,24 @@
-"""An answer as one JSON object, `{"kg.recall/v1": ...}`: for programs, so nothing is cut."""
+"""An answer as one JSON object, `{"kg.recall/v1": ...}`: for programs, cut only if asked."""
 
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
-from kg.recall.parse import Claim, Trace, claims_of, facts_of
-from kg.recall.show import ITEM, MEMBER, same_as
+from kg.recall.parse import Claim, Trace, claims_of
+from kg.recall.show import ITEM, MEMBER, newest_first, order, runs_since, same_as
+from kg.recall.tokens import tokens
 from kg.text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from sqlite3 import Connection
 
     from kg.place import Place
     from kg.recall.match import Found, Row
+    from kg.recall.options import Options
+    from kg.recall.rank import Parts
 
 NAME = "kg.recall/v1"
 _PAGE = (
@@ -34,19 +38,21 @@ _TRIED = (
 def document(
     con: Connection,
     place: Place,
+    options: Options,
     *,
-    query: str,
     head: str,
     found: Found,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the answer as values that JSON has."""
+    """Return the answer as values that JSON has: whole entities while the budget lasts."""
+    entities = within(options.budget, (entity(con, row, found, options) for row in found.rows))
     return {
         NAME: {
-            "query": query,
+            "query": options.query,
             "store": place.folder or place.gitdir,
             "head": head,
-            "entities": [entity(con, row) for row in found.rows],
+            "entities": entities,
+            "over_budget": len(found.rows) - len(entities),
             "more": found.more,
             "more_is_least": found.least,
             "dormant_left_out": found.dormant,
@@ -55,21 +61,35 @@ def document(
     }
 
 
-def entity(con: Connection, row: Row) -> dict[str, Any]:
+def within(budget: int, values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first values that a budget of tokens (0 for any) has room for, at least one."""
+    kept: list[dict[str, Any]] = []
+    for value in values:
+        budget_left = budget - sum(tokens(dumped(v)) for v in kept) if budget else 0
+        if budget and kept and tokens(dumped(value)) > budget_left:
+            break
+        kept.append(value)
+    return kept
+
+
+def entity(con: Connection, row: Row, found: Found, options: Options) -> dict[str, Any]:
     """Return all that is known of one entity."""
     n, id_, dormant = row
     type_, name, aliases, facts, contested, first, seen, archived = con.execute(
         _PAGE, (n,)
     ).fetchone()
+    told = [fact.split(MEMBER) for fact in facts.split(ITEM)] if facts else []
+    parts = found.parts.get(n)
     return {
         "id": id_,
         "type": type_,
         "name": name,
         "aliases": aliases.split(MEMBER) if aliases else [],
         "facts": [
-            {"k": f.k, "v": _typed(f.v, f.tag), **_members(f.claim)} for f in facts_of(facts)
+            {"k": k, "v": _typed(v, tag), **_members(con, Claim(*claim), options)}
+            for k, v, tag, *claim in newest_first(told, contested)
         ],
-        "edges": list(_edges(con, id_)),
+        "edges": list(_edges(con, id_, options)),
         "same_as": [{"id": other, "by": by} for other, by in same_as(con, id_)],
         "contested": list(_contested(contested)),
         "tried": list(_tried(con, id_)),
@@ -77,7 +97,17 @@ def entity(con: Connection, row: Row) -> dict[str, Any]:
         "last_seen_run": seen,
         "dormant": dormant,
         "archived": bool(archived),
+        **({"score": _score(parts)} if options.explain else {}),
     }
+
+
+def _score(parts: Parts | None) -> dict[str, Any]:
+    """Return what a score is made of; what is called so needs none."""
+    if parts is None:
+        return {"called_so": True}
+    names = ("total", "words", "near", "all", "name", "fresh", "hop")
+    each = {form: round(worth, 4) for form, worth in parts.each()}
+    return {**{name: round(getattr(parts, name), 4) for name in names}, "each": each}
 
 
 def dumped(value: object) -> str:
@@ -85,12 +115,12 @@ def dumped(value: object) -> str:
     return json_text(json.dumps(value, ensure_ascii=False))
 
 
-def _edges(con: Connection, id_: str) -> Iterator[dict[str, Any]]:
+def _edges(con: Connection, id_: str, options: Options) -> Iterator[dict[str, Any]]:
     for direction, sql in _EDGES:
         for predicate, other, claims in con.execute(sql, (id_,)):
             for claim in claims_of(claims):
                 ends = {"direction": direction, "predicate": predicate, "id": other}
-                yield {**ends, **_members(claim)}
+                yield {**ends, **_members(con, claim, options)}
 
 
 def _contested(column: str) -> Iterator[dict[str, Any]]:
@@ -106,12 +136,21 @@ def _tried(con: Connection, id_: str) -> Iterator[dict[str, Any]]:
         yield {"path": path, "about": ids, **{k: v for k, v in said if v}}
 
 
-def _members(claim: Claim) -> dict[str, Any]:
+def _members(con: Connection, claim: Claim, options: Options) -> dict[str, Any]:
     """Return src and seen_run, and of the rest what is there, as it stands in the file."""
     said: dict[str, Any] = {name: v for name, v in claim._asdict().items() if v}
     if claim.importance.isdigit():
         said["importance"] = int(claim.importance)
-    return {"src": claim.src, "seen_run": claim.seen_run, **said}
+    age = _age(con, max(claim.seen_run, claim.again, key=order)) if options.age else {}
+    return {"src": claim.src, "seen_run": claim.seen_run, **said, **age}
+
+
+def _age(con: Connection, run: str) -> dict[str, Any]:
+    """Return how long ago a run was; "runs" counts to 1000."""
+    if not order(run):
+        return {}
+    days = max(0, int(time.time()) - int(order(run)[:20])) // 86400
+    return {"age": {"runs": runs_since(con, run), "days": days}}
 
 
 def _typed(text: str, tag: str) -> str | int | bool:

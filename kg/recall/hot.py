@@ -8,29 +8,24 @@ HEAD, or for --json, is imported there (a test holds that).
 from __future__ import annotations
 
 import os
-import sys
 
 from kg import place as places
 from kg.errors import KgError
+from kg.recall.asking import FAILED, FOUND, NOTHING, USAGE, ask, say, warnings, write
 from kg.recall.edits import told, uncommitted
 from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
-from kg.recall.match import find
-from kg.recall.only import Only
 from kg.recall.options import HELP, Options, UsageError
-from kg.recall.show import block
+from kg.recall.show import Page
+from kg.recall.used import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from sqlite3 import Connection
 
     from kg.place import Place
-    from kg.recall.match import Found
 
-FORMAT = 1  # the greatest kg_format this reader knows: `kg.format.settings.VERSION`
-FOUND, NOTHING, USAGE, FAILED = 0, 1, 2, 3
 _QUOTED = 200  # characters of a query that are repeated when nothing is found
-_FAULTS = 5  # named; the rest is counted
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
@@ -38,64 +33,43 @@ def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     try:
         options = Options(argv)
         if options.help:
-            _write(HELP)
+            write(HELP)
             return FOUND
-        _say(places.unknown_variables(environ))
+        for line in places.unknown_variables(environ):
+            say(line)
         place = places.find(options.C or None, environ, cwd)
         if options.raw or options.with_raw or options.queries:
-            from kg.recall import wide
+            from kg.recall.wide import answer
 
-            return wide.answer(place, options)
+            return answer(place, options)
         return _answer(place, options)
     except UsageError as error:
-        _say([str(error)])
+        say(str(error))
         return USAGE
     except KgError as error:
-        _say([str(error)])
+        say(str(error))
         return FAILED
 
 
-def warnings(con: Connection) -> list[str]:
-    """Return what the index has to say about the store itself."""
-    found = []
-    version = con.execute("select format from meta").fetchone()[0]
-    if version > FORMAT:
-        found.append(
-            f"store.json says format {version}, this kg reads {FORMAT}: "
-            "some of what is known may be missing, upgrade kg"
-        )
-    sql = "select path, problem from fault order by path, problem"
-    faults = con.execute(f"{sql} limit {_FAULTS + 1}").fetchall()
-    found += [f"{path} {problem}: skipped, see kg fsck" for path, problem in faults[:_FAULTS]]
-    if len(faults) > _FAULTS:
-        more = con.execute("select count(*) from fault").fetchone()[0] - _FAULTS
-        found.append(f"{more} more faults: see kg fsck")
-    return found
+def from_index(place: Place, show: Callable[[Connection, str, Sequence[str]], int]) -> int:
+    """Return what `show(connection, commit, notes)` makes of the index of what HEAD says.
 
-
-def render(con: Connection, found: Found) -> str:
-    """Return the answer as text, "" where there is none at all."""
-    blocks = [block(con, n, dormant=dormant) for n, _, dormant in found.rows]
-    last, least = "", "+" if found.least else ""
-    if found.more:
-        last += f"{found.more}{least} more: narrow the query or use --limit N\n"
-    if found.dormant:
-        entities = "entity" if found.dormant == 1 else "entities"
-        last += f"{found.dormant}{least} dormant {entities} left out: ask by name\n"
-    return "\n".join([*blocks, last] if last else blocks)
-
-
-def _answer(place: Place, options: Options) -> int:
+    It is shown a second time, from an index made anew, where the first proves to be damaged.
+    """
     fresh = _fresh(place)
     if fresh is not None:
         try:
-            return _print(fresh[0], place, options, fresh[1], [])
+            return show(fresh[0], fresh[1], [])
         except (sqlite.DatabaseError, TypeError, ValueError):
             fresh[0].close()  # damaged: by SQLite's account, or a row is not what it must be
     from kg.recall.index import Index
 
     with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:
-        return _print(index.connection, place, options, index.head, index.notes)
+        return show(index.connection, index.head, index.notes)
+
+
+def _answer(place: Place, options: Options) -> int:
+    return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 
 def _fresh(place: Place) -> tuple[Connection, str] | None:
@@ -133,19 +107,7 @@ def _same_tree(place: Place, file: str, head: str, tree: str) -> bool:
 
 
 def _print(con: Connection, place: Place, options: Options, head: str, notes: Sequence[str]) -> int:
-    found = find(
-        con,
-        options.query,
-        options.limit,
-        Only(
-            archived=options.archived,
-            type=options.type,
-            tag=options.tag,
-            kind=options.kind,
-            about=options.about,
-        ),
-        hops=options.hops,
-    )
+    found = ask(con, options)
     talk = [*notes, *warnings(con)]
     # while a journal is there kg itself is about to replace the files
     if head and place.folder and not os.path.exists(f"{place.state}/journal"):
@@ -153,35 +115,14 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
     if options.format == "json":
         from kg.recall.document import document, dumped
 
-        text = (
-            dumped(document(con, place, query=options.query, head=head, found=found, warnings=talk))
-            + "\n"
-        )
+        text = dumped(document(con, place, options, head=head, found=found, warnings=talk)) + "\n"
     else:
-        text = render(con, found)
+        text = Page(con, found, options).text
     if not found.rows:
         talk.append(f'nothing known about "{options.query[:_QUOTED]}"')
-    _say(talk)
-    _write(text)
+    if head and place.state:
+        note(place.state, [row[1] for row in found.rows])
+    for line in talk:
+        say(line)
+    write(text)
     return FOUND if found.rows else NOTHING
-
-
-def _say(lines: Sequence[str]) -> None:
-    from kg.text import one_line
-
-    for line in lines:
-        _put(sys.stderr, f"{one_line(line)}\n")
-
-
-def _write(text: str) -> None:
-    _put(sys.stdout, text)
-    sys.stdout.flush()
-
-
-def _put(stream: object, text: str) -> None:
-    """Write what a stream's encoding can carry, and the rest as escapes."""
-    try:
-        stream.write(text)  # type: ignore[attr-defined]
-    except UnicodeEncodeError:
-        encoding = stream.encoding  # type: ignore[attr-defined]
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))  # type: ignore[attr-defined]

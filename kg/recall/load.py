@@ -9,16 +9,19 @@ what is derived from several files is derived anew for each entity that any of t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import derive, parse
-from kg.recall.schema import MEMBER, NEAR
-from kg.recall.words import bare, folded, named, squash, terms, words
+from kg.recall import clues, derive, parse
+from kg.recall.forms import bare, folded, squash
+from kg.recall.schema import ITEM, MEMBER, NEAR
+from kg.recall.synonyms import groups
+from kg.recall.words import named, terms, words
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kg.recall.source import Change
 
@@ -45,15 +48,18 @@ class Loader:
         self._put_ids: set[str] = set()  # derived with all the rest already in place
         self._roles: dict[str, int] = {a: n for n, a in con.execute("select n, agents from roles")}
         self._reckon = False
-        self._vocab: dict[str, int] = {}  # words of names, and how many more of each
+        self._vocab: Counter[str] = Counter()  # words of names, and how many more of each
+        self._spread: Counter[str] = Counter()  # words, and how many more entities have each
 
     def apply(self, changes: Iterable[Change], *, empty: bool = False) -> None:
         """Apply changes, which come in the order of `source.order`; `empty` for a new index."""
+        if empty:
+            self._put_synonyms("null")
         for change in changes:
             if not empty:
                 self._remove(change.path)
             if change.path == "store.json" and change.data is None:
-                self._settings(1, "{}", "null")
+                self._settings(1, "{}", "null", "null")
             if change.problem:
                 self._fault(change.path, change.problem)
             elif change.data is not None:
@@ -62,16 +68,24 @@ class Loader:
                 self._count(change.path, 1)
         for id_ in sorted(self._touched - self._put_ids) if not empty else ():
             self._settle(id_)
-        self._con.executemany(
-            "insert into vocab values (?1, ?2, ?3)"
-            " on conflict (word) do update set uses = uses + ?3",
-            [(word, word[::-1], by) for word, by in self._vocab.items() if by],
-        )
-        self._con.execute("delete from vocab where uses < 1")
+        self._add_counts()
         if self._reckon:
             floors = derive.floors(self._con, json.loads(self._dormant))
             pairs = [(floor, n) for n, floor in floors.items()]
             self._con.executemany("update roles set floor = ? where n = ?", pairs)
+
+    def _add_counts(self) -> None:
+        """Bring the counts of words to what has come and gone."""
+        vocab = [(word, word[::-1], by) for word, by in self._vocab.items() if by]
+        spread = [(word, by) for word, by in self._spread.items() if by]
+        add = "insert into {} on conflict (word) do update set {} = {} + excluded.{}"
+        many = self._con.executemany
+        many(add.format("vocab values (?, ?, ?)", *["uses"] * 3), vocab)
+        many(add.format("spread values (?, ?)", *["docs"] * 3), spread)
+        many(
+            "delete from vocab where word = ? and uses < 1", [(w,) for w, _, by in vocab if by < 0]
+        )
+        many("delete from spread where word = ? and docs < 1", [(w,) for w, by in spread if by < 0])
 
     def _put(self, path: str, oid: str, data: bytes) -> None:
         put = {
@@ -165,11 +179,11 @@ class Loader:
         for name in names:
             for word in words(name):
                 if len(word) >= NEAR:
-                    self._vocab[word] = self._vocab.get(word, 0) + by
+                    self._vocab[word] += by
 
     def _put_marks(self, n: int, facts: Iterable[parse.Fact]) -> None:
         marks = {("tag", folded(f.v), n) for f in facts if f.k == "tag"}
-        marks |= {("kind", derive.kind(f, self._rules), n) for f in facts} - {("kind", "fact", n)}
+        marks |= {("kind", derive.kind(f, self._rules), n) for f in facts}
         self._con.executemany("insert or ignore into mark values (?, ?, ?)", marks)
 
     def _remove_entity(self, path: str) -> bool:
@@ -244,11 +258,14 @@ class Loader:
         )
 
     def _index(self, doc: tuple[object, ...]) -> None:
+        self._spread.update(_distinct(doc))
         if self._words:  # by values: selecting them into full text takes four times as long
             sql = f"insert into words (rowid, {DOC}) values (?, ?, ?, ?, ?, ?, ?)"
             self._con.execute(sql, doc)
 
     def _unindex(self, n: int) -> None:
+        doc = self._con.execute("select * from doc where n = ?", (n,)).fetchone()
+        self._spread.subtract(_distinct(doc))
         if self._words:
             self._con.execute(
                 f"insert into words (words, rowid, {DOC}) select 'delete', n, {DOC} from doc"
@@ -279,8 +296,12 @@ class Loader:
     def _put_trace(self, path: str, _oid: str, data: bytes) -> list[str]:
         trace, problems = parse.trace(data)
         text = " ".join(terms(f"{trace.tried} {trace.outcome} {trace.because} {trace.error}"))
-        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text)
+        said = (trace.error, trace.tried, trace.because, parse.prose(data))  # traces.PARTS
+        masked = ITEM.join(map(clues.masked, said))
+        row = (path, parse.run_key(trace.run), MEMBER.join(trace[1:]), text, masked)
         n = self._insert("trace", row)
+        if self._words:
+            self._con.execute("insert into clue (rowid, masked) values (?, ?)", (n, masked))
         pairs = [(id_, n) for id_ in trace.about]
         self._con.executemany("insert or ignore into about values (?, ?)", pairs)
         self._touched.update(trace.about)
@@ -296,6 +317,9 @@ class Loader:
         for row in ex("select n from trace where path = ?", (path,)).fetchall():
             self._touched.update(r[0] for r in ex("select id from about where trace = ?", row))
             ex("delete from about where trace = ?", row)
+            if self._words:
+                ex("insert into clue (clue, rowid, masked) "
+                   "select 'delete', n, masked from trace where n = ?", row)  # fmt: skip
             ex("delete from trace where n = ?", row)
 
     def _put_raw(self, path: str, _oid: str, _data: bytes) -> list[str]:
@@ -309,25 +333,40 @@ class Loader:
         try:
             raw = parse.store_json(data)
         except parse.UnreadableError:
-            self._settings(1, "{}", "null")
+            self._settings(1, "{}", "null", "null")
             raise
         version, policies = raw.get("kg_format"), raw.get("policies")
         additions: Any = raw.get("ontology")
         dormant = policies.get("dormant") if isinstance(policies, dict) else None
         known = version if isinstance(version, int) and not isinstance(version, bool) else None
-        self._settings(known or 0, json.dumps(additions or {}), json.dumps(dormant))
+        said = (json.dumps(part) for part in (additions or {}, dormant, raw.get("synonyms")))
+        self._settings(known or 0, *said)
         return ["has no kg_format"] if known is None else []
 
-    def _settings(self, version: int, additions: str, dormant: str) -> None:
+    def _settings(self, version: int, additions: str, dormant: str, synonyms: str) -> None:
         self._con.execute(
-            "update meta set format = ?, additions = ?, dormant = ?",
-            (min(version, 2**53), additions, dormant),
+            "update meta set format = ?, additions = ?, dormant = ?, synonyms = ?",
+            (min(version, 2**53), additions, dormant, synonyms),
         )
+        self._put_synonyms(synonyms)
         self._reckon = self._reckon or dormant != self._dormant
         if additions != self._additions:
             self._rules = derive.rules(additions)
             self._touched.update(row[0] for row in self._con.execute("select id from ent"))
         self._additions, self._dormant = additions, dormant
+
+    def _put_synonyms(self, column: str) -> None:
+        """Note for each word of the table, as a search has it, what means the same."""
+        self._con.execute("delete from synonym")
+        for group in groups(column):
+            forms = [" ".join(terms(text)) for text in group]
+            pairs = [(a, b) for a in forms for b in forms if a and b and a != b]
+            self._con.executemany("insert or ignore into synonym values (?, ?)", pairs)
+
+
+def _distinct(doc: Sequence[object]) -> set[str]:
+    """Return the words of a document."""
+    return set(" ".join(map(str, doc[1:])).split())
 
 
 def _split(column: str) -> tuple[str, ...]:

@@ -1,14 +1,13 @@
 """Which entities a query means: by id or name, else by words.
 
-On the hot path. What is called so is found here; `kg.recall.rank` knows what the words are
-worth. The rest of recall sees `Found` only.
+On the hot path: imports the forms. What is called so is found here; `kg.recall.rank` knows
+what words are worth. The rest of recall sees `Found` only.
 """
 
 from __future__ import annotations
 
-from kg.recall.only import Only
-from kg.recall.rank import DORMANT, ranked
-from kg.recall.words import bare, folded, squash
+from kg.recall.forms import bare, folded, squash
+from kg.recall.only import DORMANT, Only
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +58,13 @@ class Found:
         self.dormant = dormant
         self.parts = parts or {}
 
+    def of(self, places: Sequence[int]) -> Found:
+        """Return the same with only the rows at these places."""
+        rows = [self.rows[at] for at in places]
+        found = Found(rows, len(rows), dormant=self.dormant, least=self.least, parts=self.parts)
+        found.more = self.more + len(self.rows) - len(rows)
+        return found
+
 
 def find(
     con: Connection, query: str, limit: int, only: Only | None = None, *, hops: int = 1
@@ -70,6 +76,8 @@ def find(
     named, least, sure = _by_name(con, query, only)
     if sure:
         return Found(named, limit, least=least)
+    from kg.recall.rank import ranked  # most queries are names, and do without
+
     words = ranked(con, query, limit, only, hops)
     known = {row[0] for row in words.rows}
     rows = [*words.rows, *(row for row in named if row[0] not in known)]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kg.recall.forms import bare, squash
 from kg.recall.rank import CAP
-from kg.recall.words import bare, squash
 
 if TYPE_CHECKING:
     import sqlite3

@@ -5,7 +5,10 @@ On the hot path: imports the words and nothing else.
 
 from __future__ import annotations
 
-from kg.recall.words import folded
+from kg.recall.forms import folded
+
+# With `ent e left join roles r`: whether an entity was missed by as many runs as make it so.
+DORMANT = "e.last <> '' and e.last < coalesce(r.floor, '')"
 
 
 class Only:

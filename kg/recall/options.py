@@ -45,7 +45,7 @@ what to print
 
   --queries FILE   many queries, one a line (text, or JSON with "query" and "id"); - reads
                    standard input. Answers are JSON, one line each, in order
-  --meant ID       tell that QUERY meant this entity, so that its words find it next time
+  --meant ID       tell that QUERY meant this entity, instead: see kg recall --meant ID --help
   -C DIR           the store, or where to begin looking for it
   --               what follows is the query, whatever it looks like
 
@@ -78,7 +78,24 @@ class Options:
         self.limit, self.hops, self.budget = LIMIT, 1, -1
         words = self._read(list(argv))
         self.query = " ".join(words)
-        self._check(bool(words))
+        self._check(asked=bool(words))
+
+    @classmethod
+    def of(cls, query: str, **said: object) -> Options:
+        """Return the options for a query; `said` names members, the others are as by default.
+
+        Unless it is said there is no budget.
+
+        Raises:
+            UsageError: a value is not what `HELP` says.
+            AttributeError: there is no such option.
+        """
+        options = cls(["--", query])
+        options.budget = 0
+        for name, value in said.items():
+            setattr(options, name, value)
+        options._check(asked=True)
+        return options
 
     def _read(self, rest: list[str]) -> list[str]:
         """Take the options out of the command line and return the rest of it."""
@@ -105,7 +122,7 @@ class Options:
                 setattr(self, name, _number(name, value) if numeric else value)
         return words
 
-    def _check(self, asked: bool) -> None:
+    def _check(self, *, asked: bool) -> None:
         if self.json:
             self.format = "json"
         if self.budget < 0:

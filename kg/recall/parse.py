@@ -163,6 +163,11 @@ def trace(data: bytes) -> tuple[Trace, list[str]]:
     ), []
 
 
+def prose(data: bytes) -> str:
+    """Return what stands in a trace's file below its front matter."""
+    return _decoded(data).partition("\n---")[2].partition("\n")[2]
+
+
 def store_json(data: bytes) -> Mapping[str, Any]:
     """Return what store.json holds."""
     return _object(data)

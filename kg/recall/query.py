@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
-OFTEN = 2000  # entities that hold a word; beyond, it is common, and nobody counts on
 SYNONYM = 0.8  # what another word for it is worth
 MISTYPED = 0.7  # what a word is worth that is one slip away
 FIELDS = ("names", "terms", "facts", "edges", "tried")
@@ -28,11 +27,12 @@ NEAR = 4  # letters of the shortest word that may be mistyped
 _LOOKED_AT = 2000  # words that begin or end like a mistyped one
 _SAID = 64  # words of a query that may be part of a name
 _SHOWN = 8  # of them, that are one slip away
-GRAM = 6  # words of the longest name that is looked for in a question
+GRAM = 10  # words of the longest name that is looked for in a question
 
 TEXT = "(' ' || " + " || ' ' || ".join(f"d.{f}" for f in FIELDS) + " || ' ')"
-_COUNT = f"select count(*) from (select 1 from words where words match ? limit {OFTEN})"
-_COUNT_PLAIN = f"select count(*) from (select 1 from doc d where {{}} limit {OFTEN})"
+_SYNONYMS = "select other from synonym where word = ?"
+_SPREAD = "select docs from spread where word = ?"
+_BEGINNING = "select coalesce(sum(docs), 0) from spread where word between ? and ?"
 _BEGUN = (
     "select word from vocab where word between ?1 and ?1 || '\U0010ffff'"
     f" and length(word) between ?2 and ?3 limit {_LOOKED_AT}"
@@ -59,14 +59,11 @@ class Query:
     """A query as this index understands it: `terms`, and where it was mistyped `slips`."""
 
     def __init__(self, con: Connection, text: str) -> None:
-        row = con.execute(
-            "select m.words, m.synonyms, (select max(n) from ent) from meta m"
-        ).fetchone()
-        self.con, self.full, self.size = con, bool(row[0]), row[2] or 0
+        row = con.execute("select m.words, (select max(n) from ent) from meta m").fetchone()
+        self.con, self.full, self.size = con, bool(row[0]), row[1] or 0
         self.said = words(text[:MAX_QUERY])[:_SAID]
         self.slips: dict[str, list[str]] = {}
-        synonyms = _synonyms(row[1])
-        self.terms = [Term({t: 1.0, **synonyms.get(t, {})}) for t in asked(text)]
+        self.terms = [Term({t: 1.0, **self._synonyms(t)}) for t in asked(text)]
         for term in self.terms:
             self._count(term)
             if not term.often:
@@ -96,15 +93,22 @@ class Query:
             for other in others:
                 yield [other if one == word else one for one in self.said]
 
+    def _synonyms(self, word: str) -> dict[str, float]:
+        """Return what the store says means the same."""
+        return {row[0]: SYNONYM for row in self.con.execute(_SYNONYMS, (word,))}
+
     def _count(self, term: Term) -> None:
         """Note how many entities have the term, and its worth as BM25 has it."""
-        if self.full:
-            often = self.con.execute(_COUNT, (term.match,)).fetchone()[0]
-        else:
-            hits, values = holding(term)
-            often = self.con.execute(_COUNT_PLAIN.format(hits), values).fetchone()[0]
-        rest = max(self.size, often) - often
-        term.often, term.idf = often, log(1 + (rest + 0.5) / (often + 0.5))
+        often = min(self.size, sum(map(self._spread, term.forms)))
+        term.often, term.idf = often, log(1 + (self.size - often + 0.5) / (often + 0.5))
+
+    def _spread(self, form: str) -> int:
+        """Return how many entities have a word; of a phrase, its rarest one."""
+        ask = self.con.execute
+        if form[-1] == "*":
+            return int(ask(_BEGINNING, (form[:-1], form[:-1] + "\U0010ffff")).fetchone()[0])
+        rows = [ask(_SPREAD, (word,)).fetchone() for word in form.split()]
+        return min((row[0] if row else 0) for row in rows)
 
     def _correct(self, term: Term) -> None:
         """Let the words of names that are one slip away stand for a term nobody has."""
@@ -152,14 +156,3 @@ def one_slip(one: str, other: str) -> bool:
     return one[at + 1 :] == other[at + 1 :] or (
         one[at : at + 2] == other[at : at + 2][::-1] and one[at + 2 :] == other[at + 2 :]
     )
-
-
-def _synonyms(column: str) -> dict[str, dict[str, float]]:
-    """Return what else stands for a stem, from groups joined as lists of the index are."""
-    found: dict[str, dict[str, float]] = {}
-    for group in column.split("\x1e") if column else ():
-        stems = group.split("\x1f")
-        for one in stems:
-            others = {other: SYNONYM for other in stems if other != one}
-            found[one] = {**found.get(one, {}), **others}
-    return found

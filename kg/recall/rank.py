@@ -13,6 +13,7 @@ On the hot path: imports the words and nothing else.
 
 from __future__ import annotations
 
+from kg.recall.only import DORMANT
 from kg.recall.query import Query, holding, sought
 from kg.recall.stem import stem
 from kg.recall.words import words
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
 
     Row = tuple[int, str, bool]
 
-# So many candidates are ranked by SQLite: bm25 over the 26,000 that hold a common word costs
-# 40 ms, over a thousand 2 ms (GIT.md, 8); so many of them are scored here, at 20 microseconds.
+# BM25 counts all that hold a word: 26,000 cost it 40 ms, a thousand 2 ms (GIT.md, 8). So words
+# that more entities hold than this, together, are left to the scoring here, which takes some
+# 20 microseconds for each of so many.
+RARE = 300
 CAP = 1000
-SCORED = 32
+SCORED = 24
+MANY = 400  # of what holds common words is looked at,
+FEW = 16  # of those that are awake scored
 # grepmem's weights are 3 for what triggers an entry, 2 for tags, 1 to 1.5 for text (PEERS.md,
 # 1.1); what is said of a neighbour, or was tried, says less about the thing itself.
 WEIGHTS = (3.0, 3.0, 1.0, 0.5, 0.5)  # names, terms, facts, edges, tried
@@ -42,16 +47,21 @@ NAME = 2.0  # for a name that stands whole in the query, per inverse document fr
 NEAR = 0.3  # for two words that stand together in both, of the rarer one's
 ALL = 0.5  # of a score depends on how much of the query is matched
 HOP = 0.3  # of a neighbour's score goes to what completes its answer
-HOPPED = 3  # of the best lend to their neighbours
+HOPPED = 2  # of the best lend to their neighbours
+MISSING = 0.2  # of the query's worth must be missing from an answer before neighbours count
 FRESH = 0.1  # of a score depends on when it was last seen
 HALF = 90 * 86400  # seconds in which that is halved for what nobody confirmed
 WEIGHTY = 0.02  # for each step of importance above or below 5
 CUT = 0.3  # of the best score is the least that is shown
 
-DORMANT = "e.last <> '' and e.last < coalesce(r.floor, '')"
 _RANK = "bm25(words, {}, 0.0)".format(", ".join(map(str, WEIGHTS)))
 _FROM = "words cross join ent e on e.n = words.rowid left join roles r on r.n = e.roles"
 _BEST = f"select e.n, {_RANK}, {DORMANT} from {_FROM} where words match ? and {{only}} limit ?"
+_SOME = (
+    _BEST.replace(_RANK, "0.0")
+    .replace("from words", "from (select rowid from words where words match ? limit ?) as words")
+    .replace("where words match ? and", "where")
+)
 _PLAIN = (
     f"select e.n, 0.0, {DORMANT} from doc d join ent e on e.n = d.n"
     " left join roles r on r.n = e.roles where {hits} and {only} limit ?"
@@ -77,14 +87,21 @@ _NEXT = (
 class Parts:
     """What the score of one entity is made of."""
 
-    __slots__ = ("all", "dormant", "fresh", "hop", "id", "matched", "name", "near", "past", "words")
+    __slots__ = (
+        "all", "dormant", "fresh", "hop", "id", "matched", "name", "near", "past", "terms", "words",
+    )  # fmt: skip
 
-    def __init__(self, id_: str, dormant: bool) -> None:
-        self.id, self.dormant = id_, dormant
+    def __init__(self, id_: str, dormant: bool, terms: Sequence[Term]) -> None:
+        self.id, self.dormant, self.terms = id_, dormant, terms
         self.words = self.name = self.near = self.hop = 0.0
         self.all = self.fresh = 1.0
         self.past = False  # whether only what is over was matched
         self.matched: list[float] = []  # for each term its part of `words`
+
+    def each(self) -> list[tuple[str, float]]:
+        """Return what each word of the query that was matched is worth here."""
+        pairs = zip(self.terms, self.matched, strict=True)
+        return [("/".join(term.forms), worth) for term, worth in pairs if worth]
 
     @property
     def total(self) -> float:
@@ -127,6 +144,9 @@ class _Scorer:
         best = sorted(self.parts.items(), key=lambda item: -item[1].total)[:HOPPED]
         whole = sum(term.idf for term in self.query.terms) or 1.0
         for n, parent in best:
+            pairs = zip(self.query.terms, parent.matched, strict=True)
+            if sum(term.idf for term, own in pairs if not own) < MISSING * whole:
+                continue
             near = [row[0] for row in self.query.con.execute(_NEXT, (parent.id,)) if row[0] != n]
             self.score(near)
             for other in near:
@@ -152,7 +172,7 @@ class _Scorer:
 
     def _parts(self, row: Sequence[Any]) -> Parts:
         n, id_, dormant, last, strength, importance, *fields, past = row
-        part = Parts(id_, bool(dormant))
+        part = Parts(id_, bool(dormant), self.query.terms)
         norm = 1 - B + B * sum(map(len, fields)) / USUAL
         terms = self.query.terms
         part.matched = [_worth(t.forms, fields, norm) * t.idf for t in terms]
@@ -219,46 +239,62 @@ def _ordered(scorer: _Scorer, asleep: set[int], *, least: bool) -> Ranked:
 def _candidates(query: Query, only: Only) -> tuple[list[int], set[int]]:
     """Return the numbers of what is worth scoring, best first, and of what is dormant.
 
-    What all the words are said of, and what the rarer ones are; a common word alone tells
-    little. Where all are common, as many of the rarer ones as go together.
+    That is what the rarer words are said of, the best of them by BM25, and what has the common
+    ones besides. Where all words are common it is some of what has them together, first what
+    is called so: BM25 would have to count each of a hundred thousand.
     """
     known = sorted((t for t in query.terms if t.often), key=lambda t: t.often)
-    rare = [t for t in known if t.often <= CAP] or known[:1]
+    rare: list[Term] = []
+    for term in known:
+        if sum(t.often for t in rare) + term.often <= RARE:
+            rare.append(term)
+    common = known[len(rare) :]
     found: dict[int, tuple[bool, float]] = {}
-    for some in range(len(known), 0, -1):
-        found = _match(query, known[:some], " AND ", only)
+    if rare:
+        either = f"({_all(rare, ' OR ')})"
+        found.update(_match(query, either, rare, only, ranked=True))
+        if common and len(found) > SCORED:
+            every = f"{either} AND {_all(common)}"
+            found.update(_match(query, every, known, only))
+    for some in range(len(common) if not found else 0, 0, -1):
+        every = _all(common[:some])
+        found.update(_match(query, f"{{names}} : ({every})", common[:some], only))
+        found.update(_match(query, every, common[:some], only))
         if found:
             break
-    if len(known) > 1:
-        more = _match(query, rare, " OR ", only)
-        found.update({n: min(row, found.get(n, row)) for n, row in more.items()})
     awake = [n for n, row in found.items() if not row[0]]
     asleep = {n for n, row in found.items() if row[0]}
-    return sorted(awake, key=lambda n: (found[n], n)), asleep
+    return sorted(awake, key=lambda n: (found[n][1], n)), asleep
 
 
-def _match(query: Query, terms: Sequence[Term], how: str, only: Only) -> dict[int, Any]:
-    """Return by number (dormant, score, the less the better) of what holds all or any terms.
+def _match(
+    query: Query, expression: str, terms: Sequence[Term], only: Only, *, ranked: bool = False
+) -> dict[int, tuple[bool, float]]:
+    """Return by number (dormant, score, the less the better) of what an expression matches.
 
-    Of too many it is the first thousand, not the best, so those called so are added, and, if
-    nearly all sleep, some that do not.
+    Of what is not ranked, a few; should all of them sleep, a few that do not.
     """
     ask = query.con.execute
     if not query.full:
         hits, words = zip(*map(holding, terms), strict=True)
-        sql = _PLAIN.format(hits=f"({how.join(hits)})", only=only.sql)
-        found = ask(sql, (*[w for some in words for w in some], *only.values, CAP)).fetchall()
+        sql = _PLAIN.format(hits=f"({(' or ' if ranked else ' and ').join(hits)})", only=only.sql)
+        values = [word for some in words for word in some]
+        rows = ask(sql, (*values, *only.values, RARE)).fetchall()
+    elif ranked:
+        rows = ask(_BEST.replace("{only}", only.sql), (expression, *only.values, CAP)).fetchall()
     else:
-        expression = how.join([term.match for term in terms])
-        sql = _BEST.replace("{only}", only.sql)
-        found = ask(sql, (expression, *only.values, CAP)).fetchall()
-        if len(found) == CAP:
-            called = f"{{names}} : ({expression})"
-            found += ask(sql, (called, *only.values, CAP // 2)).fetchall()
-            if sum(not row[2] for row in found) < SCORED:
-                sql = _BEST.replace("{only}", f"{only.sql} and not ({DORMANT})")
-                found += ask(sql, (expression, *only.values, CAP)).fetchall()
-    return {n: (bool(dormant), score) for n, score, dormant in sorted(found, key=lambda r: -r[1])}
+        sql = _SOME.replace("{only}", only.sql)
+        rows = ask(sql, (expression, MANY, *only.values, MANY)).fetchall()
+        awake = [row for row in rows if not row[2]][:FEW]
+        if (rows and not awake) or (len(rows) == 0 and only.values):
+            sql = _SOME.replace("{only}", f"{only.sql} and not ({DORMANT})")
+            awake = ask(sql, (expression, -1, *only.values, FEW)).fetchall()
+        rows = awake + [row for row in rows if row[2]]
+    return {n: (bool(dormant), score) for n, score, dormant in rows}
+
+
+def _all(terms: Sequence[Term], how: str = " AND ") -> str:
+    return how.join([term.match for term in terms])
 
 
 def _worth(forms: Mapping[str, float], fields: Sequence[str], norm: float) -> float:

@@ -20,6 +20,7 @@ NEAR = 4  # letters of the shortest word that a query may mistype
 # entity may have been missed since before it counts as dormant. `strength` counts what keeps
 # an entity fresh: sightings and edges. `doc` holds the words it is ranked by, `past` those of
 # facts whose time is over; `vocab` the words of names, also backwards, for words mistyped;
+# `spread` how many entities have a word (full text would have to count them);
 # `mark` what entities are filtered by; `used` how often one was an answer on this machine.
 TABLES = """
 create table meta (schema int, prefix text, tree text, head text, format int, words int,
@@ -39,7 +40,8 @@ create table edge (n integer primary key, path text, s text, p text, o text, cla
 create unique index edge_path on edge (path);
 create index edge_s on edge (s, p, o);
 create index edge_o on edge (o, p, s);
-create table trace (n integer primary key, path text, last text, fields text, words text);
+create table trace (n integer primary key, path text, last text, fields text, words text,
+                    masked text);
 create unique index trace_path on trace (path);
 create table about (id text, trace int, primary key (id, trace)) without rowid;
 create index about_trace on about (trace);
@@ -56,6 +58,8 @@ create table mark (kind text, value text, ent int, primary key (kind, value, ent
 create index mark_ent on mark (ent);
 create table vocab (word text primary key, back text, uses int) without rowid;
 create index vocab_back on vocab (back);
+create table synonym (word text, other text, primary key (word, other)) without rowid;
+create table spread (word text primary key, docs int) without rowid;
 create table used (id text primary key, times int) without rowid;
 """
 # The words are stems already (kg.recall.words); "_" stands in versions only.
@@ -63,6 +67,8 @@ WORDS = """
 create virtual table words using fts5 (names, terms, facts, edges, tried, past, content='doc',
     content_rowid='n',
     tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co' tokenchars '_'");
+create virtual table clue using fts5 (masked, content='trace', content_rowid='n', detail=none,
+    columnsize=0, tokenize="ascii tokenchars '_.#-'");
 """
 GRAMS = """
 create view plain as select n, bare from key where bare is not null;
@@ -76,7 +82,7 @@ def create(con: sqlite3.Connection, prefix: str) -> None:
     words, grams = has_words(con), has_grams(con)
     con.executescript(TABLES + (WORDS if words else "") + (GRAMS if grams else ""))
     con.execute(
-        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', '')",
+        "insert into meta values (?, ?, '', '', 1, ?, ?, '', '{}', 'null', 'null')",
         (VERSION, prefix, int(words), int(grams)),
     )
 

@@ -36,7 +36,7 @@ class GitFailedError(StoreError):
 
 
 class Change(NamedTuple):
-    """One file as it is now: `data` is None when it is gone, and for raw/, never read."""
+    """One file as it is now: `data` is None when it is gone; of raw/ it is empty unless asked."""
 
     path: str
     oid: str
@@ -80,8 +80,9 @@ class Git:
         GitFailedError: it refused, for instance because an object is not there.
     """
 
-    def __init__(self, gitdir: str) -> None:
-        self._gitdir = gitdir
+    def __init__(self, gitdir: str, most: int = MAX_FILE) -> None:
+        """Read the repository at `gitdir`, of files at most `most` bytes."""
+        self._gitdir, self._most = gitdir, most
 
     def head(self) -> str:
         """Return HEAD's commit id, "" when there is no commit yet."""
@@ -99,35 +100,38 @@ class Git:
         except GitFailedError:
             return ""
 
-    def entries(self, tree: str) -> list[Entry]:
-        """Return every path below a tree that recall reads."""
+    def entries(self, tree: str, below: str = "") -> list[Entry]:
+        """Return every path that recall reads below a tree, which is the store's folder `below`."""
         found = []
         for line in self._run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
             facts, _, name = line.partition(b"\t")
             mode, _, oid = facts.decode().split(" ")
-            found.append(Entry(_path(name), mode, oid))
+            found.append(Entry(below + _path(name), mode, oid))
         return [e for e in found if read_by_kg(e.path)]
 
-    def changed(self, old: str, new: str) -> list[Entry]:
-        """Return the paths that differ between two trees, as they are in the new one."""
+    def changed(self, old: str, new: str, below: str = "") -> list[Entry]:
+        """Return the paths that differ between two trees of `below`, as they are in the new one."""
         out = self._run("diff-tree", "-r", "-z", "--raw", "--no-renames", old, new).split(b"\0")
         found = []
         for facts, name in zip(out[:-1:2], out[1::2], strict=True):
             _, mode, _, oid, status = facts.decode().split(" ")
-            found.append(Entry(_path(name), mode, "" if status == "D" else oid))
+            found.append(Entry(below + _path(name), mode, "" if status == "D" else oid))
         return [e for e in found if read_by_kg(e.path)]
 
-    def changes(self, entries: Iterable[Entry]) -> Iterator[Change]:
-        """Yield the entries' bytes in the order in which they are to be applied."""
+    def changes(self, entries: Iterable[Entry], *, texts: bool = False) -> Iterator[Change]:
+        """Yield the entries' bytes in the order in which they are to be applied.
+
+        Those of raw/ only with `texts`.
+        """
         wanted = sorted(entries, key=lambda e: order(e.path))
-        read = [e for e in wanted if _is_file(e) and not e.path.startswith("raw/")]
+        read = [e for e in wanted if _is_file(e) and (texts or not e.path.startswith("raw/"))]
         blobs = self._blobs([e.oid for e in read])
         for entry in wanted:
             if not entry.oid:
                 yield Change(entry.path, "", None)
             elif not _is_file(entry):
                 yield Change(entry.path, entry.oid, None, "is no regular file, so not followed")
-            elif entry.path.startswith("raw/"):
+            elif entry.path.startswith("raw/") and not texts:
                 yield Change(entry.path, entry.oid, b"")
             else:
                 data, problem = next(blobs)
@@ -169,7 +173,7 @@ class Git:
                     header = stdout.readline().split()
                     if not header:
                         return
-                    yield _blob(stdout, header)
+                    yield _blob(stdout, header, self._most)
             finally:
                 child.kill()
                 feeder.join()
@@ -189,11 +193,14 @@ class Git:
             raise GitMissingError(f"cannot start git ({error.strerror}): install it") from None
 
 
-def folder_changes(folder: str) -> Iterator[Change]:
-    """Yield every file below a folder that recall reads; symbolic links are not followed."""
+def folder_changes(folder: str, *, texts: bool = False) -> Iterator[Change]:
+    """Yield every file below a folder that recall reads; symbolic links are not followed.
+
+    Of raw/ with `texts` the bytes too.
+    """
     names = sorted(_walk(folder, ""), key=lambda pair: order(pair[0]))
     for name, problem in names:
-        if problem or name.startswith("raw/"):
+        if problem or (name.startswith("raw/") and not texts):
             yield Change(name, "", None if problem else b"", problem)
         else:
             yield _read(folder, name)
@@ -208,11 +215,11 @@ def _feed(stdin: IO[bytes], oids: Sequence[str]) -> None:
         pass  # git has ended: the reader of its answers sees that, and says so
 
 
-def _blob(out: IO[bytes], header: list[bytes]) -> tuple[bytes | None, str]:
+def _blob(out: IO[bytes], header: list[bytes], most: int) -> tuple[bytes | None, str]:
     if len(header) != 3:
         return None, LOST
     size = int(header[2])
-    if size > MAX_FILE:
+    if size > most:
         _skip(out, size + 1)
         return None, TOO_LARGE
     data = out.read(size)

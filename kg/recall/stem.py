@@ -17,10 +17,10 @@ _FORMS = """
 arise arose arisen|awake awoke awoken|beat beaten|become became|begin began begun|bend bent
 bite bit bitten|blow blew blown|break broke broken|bring brought|build built|burn burnt
 buy bought|catch caught|child children|choose chose chosen|come came|creep crept|crisis crises
-deal dealt|do did done|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven
+deal dealt|do does did done|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven
 eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|fly flew flown
 foot feet|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven
-freeze froze frozen|get got gotten|give gave given|go went gone|good better best
+freeze froze frozen|get got gotten|give gave given|go goes went gone|good better best
 grow grew grown|hang hung|have had|hear heard|hide hid hidden|hold held|index indices
 keep kept|knife knives|know knew known|lead led|leaf leaves|learn learnt|leave left|lend lent
 lie lain|life lives|light lit|lose lost|make made|man men|matrix matrices|mean meant|meet met

@@ -1,15 +1,17 @@
 """What the words of a text are, for a search: the same on the side of the store and the query.
 
-An identifier counts as its parts, whatever joins them: payments-api, payments_api, paymentsApi
-and payments.api are two words. A version is one word besides (3.11 is not "3 and 11"), and its
-beginnings are. Case, accents and forms of Unicode do not count, English words are stems, and
-scripts without spaces (kana, ideographs, Hangul, Thai and its neighbours) are pairs of letters.
+An identifier counts as its parts, whatever joins them: payments-api, payments_api,
+payments.api and paymentsApi are two words (the last also one). A version is one word besides
+(3.11 is not "3 and 11"), and its beginnings are. Case, accents and forms of Unicode do not
+count, English words are stems, and scripts without spaces (kana, ideographs, Hangul, Thai and
+its neighbours) are pairs of letters.
 
-On the hot path: imports `kg.text` and the stems (and `unicodedata` for text beyond ASCII).
+On the hot path: imports the forms and the stems (and `unicodedata` for text beyond ASCII).
 """
 
 from __future__ import annotations
 
+from kg.recall.forms import SPACES, spaced, unaccented, well
 from kg.recall.stem import stem
 from kg.text import fold
 
@@ -29,30 +31,7 @@ STOP = frozenset(
     you your yours
     """.split()  # noqa: SIM905 - lines a reader takes in, not a hundred
 )
-_SPACES = {c: " " for c in range(128) if not chr(c).isalnum()}
-_DOTTED = {c: " " for c in _SPACES if chr(c) != "."}
-
-
-def folded(text: str) -> str:
-    """Return the form in which names are the same (kg.text.fold), fit for SQLite."""
-    return fold(text.replace("\0", " ")) if text.isascii() else fold(_well(text))
-
-
-def bare(text: str) -> str:
-    """Return the folded form without accents, in which names are looked for."""
-    text = folded(text)
-    return text if text.isascii() else _unaccented(text)
-
-
-def squash(text: str) -> str:
-    """Return the letters and digits of the bare form: the same for however parts are joined.
-
-    Of a text without any, the folded form.
-    """
-    text = bare(text)
-    if text.isascii():
-        return text.translate(_SPACES).replace(" ", "") or text
-    return _spaced(text).replace(" ", "") or text
+_DOTTED = {c: " " for c in SPACES if chr(c) != "."}
 
 
 def words(text: str) -> list[str]:
@@ -63,7 +42,7 @@ def words(text: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """Return what a text is indexed under: stems and pairs in order, without stop words."""
     if text.isascii() and text.islower() and "'" not in text:  # most texts, and three times as fast
-        found = text.translate(_SPACES).split()
+        found = text.translate(SPACES).split()
     else:
         found = words(text)
     return [stem(word) for word in found if word not in STOP] + versions(text)
@@ -81,13 +60,17 @@ def asked(query: str) -> list[str]:
     one letter with "*" for what begins with it.
     Where a query is made of stop words they are its terms.
     """
+    return list(dict.fromkeys(map(stem, said(query))))[:MAX_TERMS]
+
+
+def said(query: str) -> list[str]:
+    """Return the words behind the terms of a query (`asked`), in order, no stems."""
     query = query[:MAX_QUERY]
     runs = list(_runs(_readable(query)))
     whole = versions(query, whole=True)
     parts = {v + part for version in whole for part in version.split("_") for v in ("", "v")}
-    said = [word for run in runs for word in _joined(run) if word not in parts] + whole
-    kept = [word for word in said if word not in STOP] or said
-    return list(dict.fromkeys(map(stem, kept)))[:MAX_TERMS]
+    found = [word for run in runs for word in _joined(run) if word not in parts] + whole
+    return [word for word in found if word not in STOP] or found
 
 
 def versions(text: str, *, whole: bool = False) -> list[str]:
@@ -113,22 +96,14 @@ def _readable(text: str) -> str:
     if not text.isascii():
         from unicodedata import normalize
 
-        text = _unaccented(normalize("NFKC", _well(text))).replace("\u2019", "'")
+        text = unaccented(normalize("NFKC", well(text))).replace("\u2019", "'")
     return f"{text} ".replace("'s ", " ").replace("'", "") if "'" in text else text
-
-
-def _unaccented(text: str) -> str:
-    from unicodedata import normalize
-
-    apart = normalize("NFD", text)
-    # the accents of Latin, Greek and Cyrillic; in other scripts marks are letters
-    return normalize("NFC", "".join(c for c in apart if not "\u0300" <= c <= "\u036f"))
 
 
 def _runs(text: str) -> Iterator[list[str]]:
     """Yield the words of each run of letters and digits: one, or the parts of an identifier."""
     ascii_only = text.isascii()
-    for run in (text.translate(_SPACES) if ascii_only else _spaced(text)).split():
+    for run in (text.translate(SPACES) if ascii_only else spaced(text)).split():
         if run.islower() or run.isdigit():
             yield [run] if ascii_only else list(_scripts(run))
         elif ascii_only:
@@ -138,7 +113,10 @@ def _runs(text: str) -> Iterator[list[str]]:
 
 
 def _humps(run: str) -> list[str]:
-    """Return the parts of camelCase and HTTPServer, folded."""
+    """Return the parts of camelCase and HTTPServer, folded, and then the whole.
+
+    The whole because GitHub and PostgreSQL are written github and postgresql, too.
+    """
     if run.isupper() or run[1:].islower():
         return [fold(run)]
     parts, start = [], 0
@@ -147,7 +125,7 @@ def _humps(run: str) -> list[str]:
         if here.isupper() and (before.islower() or (after.islower() and before.isupper())):
             parts.append(run[start:at])
             start = at
-    return [fold(part) for part in [*parts, run[start:]]]
+    return [fold(part) for part in [*parts, run[start:], *([run] if parts else [])]]
 
 
 def _scripts(run: str) -> Iterator[str]:
@@ -202,23 +180,3 @@ def _dense(char: str) -> bool:
         or "\uf900" <= char < "\ufb00"
         or char >= "\U00020000"
     )
-
-
-def _spaced(text: str) -> str:
-    """Return the text with everything that is no part of a word turned into spaces."""
-    from unicodedata import category
-
-    return "".join(c if c.isalnum() or category(c)[0] == "M" else " " for c in text)
-
-
-def _well(text: str) -> str:
-    """Return the text with what UTF-8 or SQL cannot carry replaced."""
-    return (
-        text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace")
-        .decode("utf-8", "replace")
-        .replace("\0", " ")
-    )
-
-
-def _escaped(text: str) -> bool:
-    return all(not "\ud800" <= c <= "\udfff" or "\udc80" <= c <= "\udcff" for c in text)

@@ -1,0 +1,190 @@
+"""In which order the facts of a store came to be: its history, read once and kept.
+
+The files say by which run a fact was first seen, but not what came first within a run, and a
+run that tells late would put its facts in between. So the order is that of the commits, parents
+first (git log --topo-order), and within one by the fact itself. A fact that was taken back and
+told again is born anew. What was read is kept beside the index, keyed by the commit, so that
+the next question reads only what came since.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from kg.errors import StoreError
+from kg.gitprogram import git
+from kg.recall import parse
+from kg.recall.engine import index_file
+from kg.recall.lock import Held
+from kg.text import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kg.place import Place
+
+VERSION = 1
+_AT_ONCE = 4000  # files whose bytes are in memory
+_TABLES = """
+create table if not exists meta (version int, prefix text, head text);
+create table if not exists born (fact text primary key, n int, src text, run text) without rowid;
+"""
+
+
+class Birth(NamedTuple):
+    """When a fact came to be, in order, and the source and run that it had then."""
+
+    n: int
+    src: str
+    run: str
+
+
+class _Step(NamedTuple):
+    """One file that a commit changed: the ids of what it was and is, "" for nothing."""
+
+    old: str
+    new: str
+
+
+def fact_key(id_: str, k: str, v: str, since: str) -> str:
+    """Return what tells a fact from others; of an edge `k` is "-> " and the predicate."""
+    return "\x1f".join((id_, k, fold(v), since))
+
+
+def births(place: Place, head: str) -> dict[str, Birth]:
+    """Return when each fact of a store came to be, by `fact_key`; {} outside git.
+
+    Raises:
+        StoreError: the history cannot be read.
+    """
+    if not place.state or place.seed or not head:
+        return {}
+    file = index_file(place)
+    folder, _, name = file.rpartition("/")
+    path = f"{folder}/born{name.removeprefix('recall')}"
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with Held(path + ".lock"), closing(_opened(path, place)) as con:
+            return _brought_up(con, place, head)
+    except (OSError, sqlite3.Error):  # nothing can be written, or it is no database any more
+        with suppress(OSError):
+            os.unlink(path)
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as con:
+            con.executescript(_TABLES)
+            return _brought_up(con, place, head)
+
+
+def _opened(path: str, place: Place) -> sqlite3.Connection:
+    con = sqlite3.connect(path, isolation_level=None)
+    con.executescript(_TABLES)
+    row = con.execute("select version, prefix from meta").fetchone()
+    if row and row != (VERSION, place.prefix):
+        con.executescript("delete from meta; delete from born;")
+    return con
+
+
+def _brought_up(con: sqlite3.Connection, place: Place, head: str) -> dict[str, Birth]:
+    row = con.execute("select head from meta").fetchone()
+    known = row[0] if row else ""
+    if known != head:
+        con.execute("begin immediate")
+        if known and not _follows(place, known, head):
+            con.execute("delete from born")
+            known = ""
+        _read(con, place, f"{known}..{head}" if known else head)
+        con.execute("delete from meta")
+        con.execute("insert into meta values (?, ?, ?)", (VERSION, place.prefix, head))
+        con.execute("commit")
+    return {row[0]: Birth(*row[1:]) for row in con.execute("select fact, n, src, run from born")}
+
+
+def _follows(place: Place, old: str, new: str) -> bool:
+    try:
+        return git(place.gitdir, ("merge-base", old, new)).decode().strip() == old
+    except StoreError:
+        return False
+
+
+def _read(con: sqlite3.Connection, place: Place, commits: str) -> None:
+    """Note what each commit brought and took away."""
+    at = con.execute("select coalesce(max(n), 0) from born").fetchone()[0]
+    steps: list[_Step | None] = []  # None where a commit begins
+    for step in _log(place, commits):
+        steps.append(step)
+        if len(steps) >= _AT_ONCE and step is None:
+            at = _note(con, place, steps[:-1], at)
+            steps = [None]
+    _note(con, place, steps, at)
+
+
+def _note(con: sqlite3.Connection, place: Place, steps: list[_Step | None], at: int) -> int:
+    """Note the births of some whole commits and return the last number given."""
+    oids = dict.fromkeys(oid for step in steps if step for oid in step if oid)
+    held = dict(zip(oids, _facts(place, list(oids)), strict=True))
+    held[""] = {}
+    new: dict[str, tuple[str, str]] = {}
+    add = "insert or replace into born values (?, ?, ?, ?)"
+    for step in [*steps, None]:
+        if step is None:
+            for fact in sorted(new):
+                at += 1
+                con.execute(add, (fact, at, *new[fact]))
+            new = {}
+            continue
+        before, after = held[step.old], held[step.new]
+        gone = [(fact,) for fact in before.keys() - after.keys()]
+        con.executemany("delete from born where fact = ?", gone)
+        new.update({fact: after[fact] for fact in after.keys() - before.keys()})
+    return int(at)
+
+
+def _log(place: Place, commits: str) -> Iterator[_Step | None]:
+    """Yield None for each commit and the files of the store that it changed, parents first."""
+    below = f"{place.prefix}/" if place.prefix else ""
+    out = git(
+        place.gitdir,
+        (
+            "log", "--topo-order", "--reverse", "--raw", "--no-abbrev", "--no-renames", "-z",
+            "--format=%x01", commits, "--", f"{below}entities", f"{below}edges",
+        ),
+    )  # fmt: skip
+    for token in out.split(b"\0"):
+        part = token.strip(b"\n")
+        if part.startswith(b"\x01"):
+            yield None
+            part = part[1:].strip(b"\n")
+        if part.startswith(b":"):
+            _, _, old, new, _ = part.decode().split(" ")
+            yield _Step(old.strip("0") and old, new.strip("0") and new)
+
+
+def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str]]]:
+    """Yield of each file its facts with their source and run; nothing of what cannot be read."""
+    data = "".join(f"{oid}\n" for oid in oids).encode()
+    out = git(place.gitdir, ("cat-file", "--batch"), data=data) if oids else b""
+    at = 0
+    for _ in oids:
+        end = out.index(b"\n", at)
+        header = out[at:end].split()
+        size = int(header[2]) if len(header) == 3 else -1
+        yield _held(out[end + 1 : end + 1 + size]) if size >= 0 else {}
+        at = end + 2 + size
+
+
+def _held(data: bytes) -> dict[str, tuple[str, str]]:
+    """Return the facts of an entity, or the claims of an edge."""
+    with suppress(parse.UnreadableError):
+        edge, _ = parse.edge(data)
+        key = f"-> {edge.predicate}"
+        return _sourced((edge.subject, key, edge.object, claim) for claim in edge.claims)
+    with suppress(parse.UnreadableError):
+        entity, _ = parse.entity(data)
+        return _sourced((entity.id, fact.k, fact.v, fact.claim) for fact in entity.facts)
+    return {}
+
+
+def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> dict[str, tuple[str, str]]:
+    return {fact_key(i, k, v, c.since): (c.src, c.seen_run) for i, k, v, c in facts}
