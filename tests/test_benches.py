@@ -131,3 +131,15 @@ def test_beliefs_and_turns_become_memories(tmp_path: Path) -> None:
     assert found["automemorybench"]["kg all"]["any@1"] == 100
     assert found["automemorybench"]["kg all"]["forbidden"] == 0
     assert found["automemorybench"]["BM25 all"]["forbidden"] == 1
+
+
+def test_kg_is_timed_as_its_peers_are(tmp_path: Path) -> None:
+    """Without others to compare with, kg alone is asked, warm and cold."""
+    import gzip
+
+    with gzip.open(tmp_path / "names.tsv.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"Object\t{a}-{b}\n" for a in ("amber", "basalt") for b in ("east", "west"))
+    found = ran(
+        "peers.py", "--data", str(tmp_path), "--size", "4", "--asked", "2", "--cold", "1"
+    )["rows"]  # fmt: skip
+    assert found["kg: bare name"]["rank 1"] == 100
