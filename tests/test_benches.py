@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,63 @@ def test_conversations_are_searched_by_turn_and_by_session(tmp_path: Path) -> No
 
 def test_kg_is_asked_the_same_questions(tmp_path: Path) -> None:
     """The hits of `recall --raw --queries` are read back as turns and sessions."""
-    from kg.recall import hot
-
-    if not hasattr(hot, "queries") and "queries" not in Path(hot.__file__).read_text("utf-8"):
+    if find_spec("kg.recall.wide") is None:
         pytest.skip("recall answers no --queries here")
     talk(tmp_path / "locomo")
     found = ran("retrieval", "locomo", "--data", str(tmp_path))["locomo"]
     assert found["turn kg all"]["any@1"] == found["session kg all"]["any@1"] == 100
+
+
+def test_a_warm_process_is_timed() -> None:
+    """Each sort of query has its percentiles, and the index its costs."""
+    found = ran("warm_recall.py", "100", "--queries", "5")["100"]
+    assert all(row["p50 ms"] <= row["p99 ms"] for row in found["queries"].values())
+    assert found["index"]["peak MB"] > 0
+
+
+def test_beliefs_and_turns_become_memories(tmp_path: Path) -> None:
+    """What is superseded, updated or to be forgotten is measured apart from what must be found."""
+    belief = {
+        "user_id": "test-user", "type": "preference", "aliases": ["tabs"], "scope": ["s"],
+        "epistemic_status": "active", "pinned": False, "resolved_at": None, "superseded_by": None,
+        "updated_at": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    over = {"epistemic_status": "superseded", "superseded_by": "b1"}
+    rows_of(
+        tmp_path / "precisionmembench" / "beliefs.jsonl",
+        {**belief, "_id": "b1", "canonical_name": "indent", "content": "Prefers tabs."},
+        {**belief, "_id": "b2", "canonical_name": "indent_old", "content": "Spaces.", **over},
+    )
+    wanted = {"relevantBeliefs": {"shouldOnlyInclude": ["b1"]}}
+    case = {"caseId": "c", "category": "x", "scope": ["s"], "query": "tabs?", "expect": wanted}
+    rows_of(tmp_path / "precisionmembench" / "cases.jsonl", case)
+    turns = (
+        ("s1:t1", "Remember that lucky colour for the Delta project is teal."),
+        ("s1:t3", "Remember that build host for the Delta project is copper."),
+        ("s2:t2", "Update this: build host for the Delta project is now zinc."),
+    )
+    turn = {"group": "g", "session": "g:s", "time": "2026-01-01T00:00:00Z", "speaker": "user"}
+    rows_of(
+        tmp_path / "automemorybench" / "docs.jsonl",
+        *({**turn, "id": f"g:{id_}", "text": text} for id_, text in turns),
+    )
+    asked = {"id": "q", "group": "g", "category": "x", "query": "build host for the Delta project"}
+    gold = {"gold": ["g:s2:t2"], "forbidden": ["m_e_old_v1"]}
+    rows_of(tmp_path / "automemorybench" / "queries.jsonl", {**asked, **gold})
+    found = ran("retrieval", "precisionmembench", "automemorybench", "--data", str(tmp_path))
+    assert found["precisionmembench"]["kg all"]["should %"] == 100
+    assert found["automemorybench"]["kg all"]["any@1"] == 100
+    assert found["automemorybench"]["kg all"]["forbidden"] == 0
+    assert found["automemorybench"]["BM25 all"]["forbidden"] == 1
+
+
+def test_kg_is_timed_as_its_peers_are(tmp_path: Path) -> None:
+    """Without others to compare with, kg alone is asked, warm and cold."""
+    import gzip
+
+    with gzip.open(tmp_path / "names.tsv.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"Object\t{a}-{b}\n" for a in ("amber", "basalt") for b in ("east", "west"))
+    found = ran(
+        "peers.py", "--data", str(tmp_path), "--size", "4", "--asked", "2", "--cold", "1"
+    )["rows"]  # fmt: skip
+    assert found["kg: bare name"]["rank 1"] == 100

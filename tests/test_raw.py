@@ -6,13 +6,15 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recall_store import Store, fact, payments
+from recall_store import CHECKOUT, Store, fact, git_environ, payments
 
 from kg import place
 from kg.recall import rawrank
@@ -88,6 +90,33 @@ class TestLines:
         store.put("raw/r1785343301-tester.00000004.txt", "pool pool deadlock nothing pool\n")
         store.commit()
         assert srcs(store, '"deadlock at pool"')[0].endswith("00000003.txt#L3")
+
+    def test_quotes_find_what_words_would_not(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A phrase of common words is found all the same, also where no spaces part words."""
+        store.put("raw/r1785343301-tester.00000004.txt", "pool at noon\n" * 30 + "noon at pool\n")
+        store.put("raw/r1785343301-tester.00000005.txt", "昨日は日本電気株式会社へ\n")
+        store.commit()
+        monkeypatch.setattr(rawrank, "CANDIDATES", 10)
+        assert srcs(store, '"noon at pool"')[0].endswith("00000004.txt#L31")
+        assert srcs(store, '"日本電気"')[0].endswith("00000005.txt#L1")
+
+    def test_common_words_together(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of words too common to rank by, the lines that have all of them are found."""
+        monkeypatch.setattr(rawrank, "OFTEN", 5)
+        lines = ["error\n"] * 20 + ["timeout\n"] * 20 + ["error timeout\n"]
+        store.put("raw/r1785343301-tester.00000004.txt", "".join(lines))
+        store.commit()
+        assert srcs(store, "error timeout")[0].endswith("00000004.txt#L41")
+        assert srcs(store, "error")
+
+    def test_more_of_the_words(self, store: Store) -> None:
+        """A line with every word of the query comes before one that repeats its rarest."""
+        lines = "gremlin gremlin gremlin\n" + "nothing to see\n" * 5 + "the gremlin ate a cable\n"
+        store.put("raw/r1785343301-tester.00000004.txt", lines)
+        store.commit()
+        assert srcs(store, "which gremlin ate the cable")[0].endswith("00000004.txt#L7")
 
     def test_nothing(self, store: Store) -> None:
         """Nothing seen is exit 1, hits are an empty list."""
@@ -167,6 +196,17 @@ class TestTexts:
         assert "object/payments-api  (Object)" in text
         assert "00000008.txt#L1" in text
 
+    def test_what_has_no_room_is_counted(self, store: Store) -> None:
+        """What the one list has no room for counts as more, whichever kind it is."""
+        for at in range(3):
+            store.entity(f"object/gremlin-{at}")
+        store.put("raw/r1785343305-tester.00000008.txt", "gremlin\n" * 4)
+        store.commit()
+        both = ask(store, "--with-raw", "--limit", "4", "gremlin")
+        assert len(both["results"]) == 4
+        assert len(both["entities"]) + len(both["hits"]) == 4
+        assert both["more"] == 3
+
 
 class TestMany:
     """--queries answers many, each as if alone."""
@@ -193,6 +233,29 @@ class TestMany:
         answer = json.loads(store.recall("--queries", str(file)).out)["kg.recall/v1"]
         assert answer["entities"] == ask(store, "payments-api")["entities"]
         assert answer["hits"] == []
+
+    def test_a_program_that_asks_on_and_on(self, store: Store) -> None:
+        """Each answer comes before the next query, and says what HEAD says by then."""
+        command = [sys.executable, "-m", "kg", "recall", "--with-raw", "--queries", "-"]
+        with subprocess.Popen(
+            command, cwd=store.folder, env={**git_environ(store.home), "PYTHONPATH": str(CHECKOUT)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        ) as child:  # fmt: skip
+            assert child.stdin and child.stdout  # noqa: PT018 - for the type checker
+            found = []
+            for _ in range(2):
+                child.stdin.write("gremlin\n")
+                child.stdin.flush()
+                found.append(json.loads(child.stdout.readline())["kg.recall/v1"])
+                store.put("raw/r1785343306-tester.00000009.txt", "a gremlin\n")
+                store.entity("object/gremlin")
+                head = store.commit()
+            child.stdin.close()
+            assert child.wait() == 0
+        assert [len(a["hits"]) for a in found] == [0, 1]
+        assert [len(a["entities"]) for a in found] == [0, 1]
+        assert found[1]["head"] != head, "the second commit was before the second query"
+        assert found[0]["head"] != found[1]["head"]
 
     def test_a_bad_line_does_not_end_it(self, store: Store) -> None:
         """It gets an answer that says what is wrong; the others go on."""
@@ -258,6 +321,55 @@ class TestIndex:
             (store.state / name).write_bytes(b"not SQLite" * 1000)
         assert srcs(store, "support group")
 
+    def test_damage_inside(self, store: Store) -> None:
+        """Damage that shows itself only where it is read is mended, alone and among many."""
+        for at in range(40):
+            store.put(f"raw/r1785343{at:03d}-tester.{at:08x}.txt", "gremlin in the pool\n" * 40)
+        store.commit()
+        want = srcs(store, "gremlin")
+        many = store.tmp / "queries"
+        many.write_text("gremlin\n")
+        for words in (("--json", "gremlin"), ("--queries", str(many))):
+            file = store.state / "raw.db"
+            data = file.read_bytes()
+            file.write_bytes(data[:8192] + b"garbage!" * ((len(data) - 8192) // 8))
+            done = store.recall("--raw", *words)
+            assert done.err == ""
+            hits = json.loads(done.out)["kg.recall/v1"]["hits"]
+            assert [hit["src"] for hit in hits] == want
+
+    def test_lost_texts(self, store: Store, tmp_path: Path) -> None:
+        """A text that is corrupt, or that a partial clone lacks, is named; the others answer."""
+        blob = store.git("rev-parse", "HEAD:raw/r1688205600-scribe.00000002.txt")
+        store.git("config", "uploadpack.allowFilter", "true")
+        clone = str(tmp_path / "partial")
+        store.git("clone", "-q", "--bare", "--filter=blob:none", f"file://{store.top}", clone)
+        done = store.recall("-C", clone, "--raw", "deadlock")
+        assert done.code == 1
+        assert "00000003.txt is missing or corrupt in git: skipped" in done.err
+        file = store.top / ".git/objects" / blob[:2] / blob[2:]
+        file.chmod(0o644)
+        file.write_bytes(b"garbage")
+        done = store.recall("--raw", "deadlock")
+        assert done.code == 0
+        assert "00000002.txt is missing or corrupt in git: skipped" in done.err
+
+    def test_links_are_not_followed(self, store: Store) -> None:
+        """A symbolic link in raw/ is named and not read."""
+        (store.folder / "raw/link").symlink_to(store.folder / "store.json")
+        store.commit()
+        done = store.recall("--raw", "kg_format")
+        assert done.code == 1
+        assert "raw/link is no regular file, so not followed" in done.err
+
+    def test_nowhere_to_write(self, store: Store) -> None:
+        """Where no index file can be made it answers from memory, and leaves nothing behind."""
+        want = srcs(store, "support group")
+        shutil.rmtree(store.state)
+        store.state.write_bytes(b"")
+        assert srcs(store, "support group") == want
+        assert store.state.is_file()
+
     @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
     def test_read_only(self, store: Store) -> None:
         """Where nothing can be written it answers from memory."""
@@ -277,6 +389,15 @@ class TestIndex:
         made = Store(tmp_path, git=False)
         made.put("raw/r1785343300-tester.00000003.txt", "deadlock\n")
         assert srcs(made, "deadlock") == ["raw/r1785343300-tester.00000003.txt#L1"]
+
+    def test_a_large_text_without_git(self, tmp_path: Path) -> None:
+        """A text may be larger than other files of a store; what is too large is named."""
+        made = Store(tmp_path, git=False)
+        made.put("raw/r1785343300-tester.00000003.txt", f"{'x' * (5 << 20)}\ndeadlock\n")
+        made.put("raw/r1785343300-tester.00000004.txt", b"\n" * (33 << 20))
+        done = made.recall("--raw", "deadlock")
+        assert done.out.startswith("raw/r1785343300-tester.00000003.txt#L2  (")
+        assert done.err.startswith("raw/r1785343300-tester.00000004.txt is larger than 32 MB")
 
     @given(st.binary(max_size=300))
     def test_any_bytes_are_a_text(self, data: bytes) -> None:

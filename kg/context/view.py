@@ -101,6 +101,8 @@ def consolidate(graph: Graph) -> str:
     """
     lines = sorted(known(graph), key=lambda line: (-line.importance, line.born, line.name))
     names = [line.name for line in lines[::2]] + [line.name for line in reversed(lines[1::2])]
+    if not names and graph.at().read(ORDER) is None:
+        return ""
     data = dump_order(Order(tuple(dict.fromkeys(names))))
 
     def edit(draft: Draft) -> str:

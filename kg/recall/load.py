@@ -183,7 +183,7 @@ class Loader:
 
     def _put_marks(self, n: int, facts: Iterable[parse.Fact]) -> None:
         marks = {("tag", folded(f.v), n) for f in facts if f.k == "tag"}
-        marks |= {("kind", derive.kind(f, self._rules), n) for f in facts} - {("kind", "fact", n)}
+        marks |= {("kind", derive.kind(f, self._rules), n) for f in facts}
         self._con.executemany("insert or ignore into mark values (?, ?, ?)", marks)
 
     def _remove_entity(self, path: str) -> bool:
@@ -365,8 +365,8 @@ class Loader:
 
 
 def _distinct(doc: Sequence[object]) -> set[str]:
-    """Return the words of a document, those of what is over left out."""
-    return set(" ".join(map(str, doc[1:-1])).split())
+    """Return the words of a document."""
+    return set(" ".join(map(str, doc[1:])).split())
 
 
 def _split(column: str) -> tuple[str, ...]:

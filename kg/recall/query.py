@@ -25,6 +25,8 @@ MISTYPED = 0.7  # what a word is worth that is one slip away
 FIELDS = ("names", "terms", "facts", "edges", "tried")
 NEAR = 4  # letters of the shortest word that may be mistyped
 _LOOKED_AT = 2000  # words that begin or end like a mistyped one
+MOST = 24  # words that are ranked by
+_CORRECTED = 8  # words of a query that are taken for mistyped
 _SAID = 64  # words of a query that may be part of a name
 _SHOWN = 8  # of them, that are one slip away
 GRAM = 10  # words of the longest name that is looked for in a question
@@ -66,8 +68,15 @@ class Query:
         self.terms = [Term({t: 1.0, **self._synonyms(t)}) for t in asked(text)]
         for term in self.terms:
             self._count(term)
-            if not term.often:
-                self._correct(term)
+        for term in [term for term in self.terms if not term.often][:_CORRECTED]:
+            self._correct(term)
+        self._keep_telling()
+
+    def _keep_telling(self) -> None:
+        """Of a long text keep the rarest words that anything has; they tell what it is about."""
+        if len(self.terms) > MOST:
+            known = sorted((t for t in self.terms if t.often), key=lambda t: t.often)[:MOST]
+            self.terms = [term for term in self.terms if term in known]
 
     def idf(self, stems: Sequence[str]) -> float:
         """Return what the terms among these stems are worth together."""

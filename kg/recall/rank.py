@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # BM25 counts all that hold a word: 26,000 cost it 40 ms, a thousand 2 ms (GIT.md, 8). So words
 # that more entities hold than this, together, are left to the scoring here, which takes some
 # 20 microseconds for each of so many.
-RARE = 1000
+RARE = 300
 CAP = 1000
 SCORED = 24
 MANY = 400  # of what holds common words is looked at,
@@ -52,7 +52,7 @@ MISSING = 0.2  # of the query's worth must be missing from an answer before neig
 FRESH = 0.1  # of a score depends on when it was last seen
 HALF = 90 * 86400  # seconds in which that is halved for what nobody confirmed
 WEIGHTY = 0.02  # for each step of importance above or below 5
-CUT = 0.3  # of the best score is the least that is shown
+CUT = 0.2  # of the best score is the least that is shown
 
 _RANK = "bm25(words, {}, 0.0)".format(", ".join(map(str, WEIGHTS)))
 _FROM = "words cross join ent e on e.n = words.rowid left join roles r on r.n = e.roles"

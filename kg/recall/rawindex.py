@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kg.place import Place
     from kg.recall.source import Change
 
-VERSION = 1  # of these tables and of what goes into them
+VERSION = 2  # of these tables and of what goes into them
 MOST = 32 << 20  # bytes of a text that are read; raw/ takes 20 MB (kg.graph.rawtext)
 
 # `line.n` counts on within a file, without gaps: the lines beside one have the next numbers.
@@ -40,6 +40,7 @@ create table file (n integer primary key, path text unique, run text, agent text
                    topic text, talk int);
 create table line (n integer primary key, file int, no int, at text, text text);
 create index line_file on line (file, n);
+create index file_at on file (at);
 create table fault (path text, problem text);
 create virtual table lines using fts5 (said, who, days, content='', tokenize="unicode61
     remove_diacritics 0 categories 'L* M* N* Co' tokenchars '_'");
@@ -112,7 +113,7 @@ class RawIndex(Derived):
 
     def _in_folder(self) -> Iterable[Change]:
         folder = self.place.folder
-        changes = folder_changes(folder, texts=True) if folder else ()
+        changes = folder_changes(folder, texts=MOST) if folder else ()
         return (change for change in changes if change.path.startswith("raw/"))
 
     def _git(self) -> Git:

@@ -1,10 +1,11 @@
 """What the words of a query are worth in texts: lines and whole texts, best first.
 
-A line counts by its own words (BM25), by those of the lines around it, since the answer to a
-question often stands beside the line that repeats its words, and by how much its whole text is
-about them. A text counts as a whole and by its best line. The weights were found on the six
-conversations of LoCoMo that are given for it, and are the same for every set
-(scripts/bench/ablation.py shows what each is worth).
+A line counts by its own words (BM25) and how many of the query's it has, by those of the lines
+around it, since the answer to a question often stands beside the line that repeats its words,
+and by how much its whole text is about them. A text counts as a whole and by its best line. The
+weights were found on the six conversations of LoCoMo that are given for it, and are the same for
+every set (scripts/bench/ablation.py shows what each is worth). Words that stand side by side or
+near each other were tried too: worth less than 0.6 points, so left out.
 """
 
 # ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kg.recall.dates import day_of, spoken
 from kg.recall.stem import stem
-from kg.recall.words import asked, terms
+from kg.recall.words import MAX_QUERY, STOP, asked, words
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,13 +39,21 @@ class Weights(NamedTuple):
     before: float = 0.2  # to the one before,
     later: float = 0.2  # to the next but one,
     earlier: float = 0.1  # and to the last but one
-    whole: float = 0.5  # of a text's score goes to each of its lines
+    whole: float = 1.0  # of a text's score goes to each of its lines
     best: float = 0.5  # of its best line's score goes to a text
-    phrase: float = 1.0  # for a phrase in quotes, of a line's score
+    cover: float = 0.5  # of a line's own score once more if it has all words of the query
+    phrase: float = 1.0  # for a phrase in quotes, of the best line's score
 
 
 WEIGHTS = Weights()
 _QUOTED = re.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d')
+
+
+class Matched(NamedTuple):
+    """What has words of a query, by number: its BM25, and how many of the words it has."""
+
+    score: dict[int, float]
+    words: dict[int, int]
 
 
 class Hit(NamedTuple):
@@ -80,16 +89,18 @@ def find(
 
     `among` are the paths to look in, None for all.
     """
-    words = _words(con, query)
-    files, lines = (_matches(con, table, words, weights) for table in ("files", "lines"))
-    scored = _Lines(con, lines, files, weights)
-    scored.quote(query)
+    expressions = _expressions(con, query)
+    files, lines = (_matches(con, table, expressions, weights) for table in ("files", "lines"))
+    quoted = _quoted(con, query)
+    lines.score.update({n: s for n, s in quoted.items() if n not in lines.score})
+    scored = _Lines(con, lines, files.score, weights, len(expressions))
+    scored.prefer(quoted)
     if among is not None:
         scored.keep(_numbers(con, among))
     return scored.texts(limit) if group else scored.lines(limit)
 
 
-def _words(con: sqlite3.Connection, query: str) -> list[str]:
+def _expressions(con: sqlite3.Connection, query: str) -> list[str]:
     """Return the words of a query, and of the days it speaks of, as expressions of full text."""
     newest = con.execute("select max(at) from file").fetchone()[0] or ""
     days = [stem(word) for word in spoken(query, day_of(newest))]
@@ -98,8 +109,8 @@ def _words(con: sqlite3.Connection, query: str) -> list[str]:
 
 
 def _matches(
-    con: sqlite3.Connection, table: str, words: Iterable[str], weights: Weights
-) -> dict[int, float]:
+    con: sqlite3.Connection, table: str, expressions: Iterable[str], weights: Weights
+) -> Matched:
     """Return what has any of the words by number, with its BM25: more is better here.
 
     SQLite's own gives no worth at all to a word that half of the rows have (its inverse document
@@ -109,26 +120,51 @@ def _matches(
     size = con.execute(f"select count(*) from {table}_docsize").fetchone()[0]
     rank = f"bm25({table}, 1.0, {weights.who}, {weights.days})"
     sql = f"select rowid, -{rank} from {table} where {table} match ? limit {OFTEN}"
-    found: dict[int, float] = {}
-    common: list[list[tuple[int, float]]] = []
-    for word in words:
-        rows = con.execute(sql, (word,)).fetchall()
+    found = Matched({}, {})
+    common = []
+    for expression in expressions:
+        rows = con.execute(sql, (expression,)).fetchall()
         if len(rows) == OFTEN:
-            common.append(rows)
+            common.append(expression)
         else:
             _add(found, rows, size)
-    if not found and common:
-        _add(found, common[0], size)
-    best = sorted(found, key=lambda n: (-found[n], n))[:CANDIDATES]
-    return {n: found[n] for n in best}
+    if not found.score and common:
+        _add(found, _together(con, sql, common), size)
+    best = sorted(found.score, key=lambda n: (-found.score[n], n))[:CANDIDATES]
+    return Matched({n: found.score[n] for n in best}, found.words)
 
 
-def _add(found: dict[int, float], rows: list[tuple[int, float]], size: int) -> None:
+def _together(con: sqlite3.Connection, sql: str, common: list[str]) -> list[tuple[int, float]]:
+    """Return what has all of the common words, or else as many of the first as go together."""
+    some = len(common)
+    while some > 1:
+        rows = con.execute(sql, (" AND ".join(common[:some]),)).fetchall()
+        if rows:
+            return rows
+        some //= 2  # each try looks through long lists, so there are at most five
+    return con.execute(sql, (common[0],)).fetchall()
+
+
+def _quoted(con: sqlite3.Connection, query: str) -> dict[int, float]:
+    """Return the lines with a phrase that the query has in quotes, with its BM25."""
+    found: dict[int, float] = {}
+    sql = f"select rowid, -bm25(lines) from lines where lines match ? limit {CANDIDATES}"
+    for said in _QUOTED.findall(query[:MAX_QUERY]):
+        phrase = [stem(word) for word in words(said[0] or said[1]) if word not in STOP]
+        if len(phrase) > 1 and len(phrase[-1]) == 1 and not phrase[-1].isascii():
+            phrase.pop()  # half of a pair, which in a text may be the beginning of another
+        if phrase:
+            found.update(con.execute(sql, (f'said : "{" ".join(phrase)}"',)))
+    return found
+
+
+def _add(found: Matched, rows: list[tuple[int, float]], size: int) -> None:
     odds = (size - len(rows) + 0.5) / (len(rows) + 0.5)
     theirs = max(log(odds), 1e-6)  # as SQLite's fts5_aux.c has it
     ours = log(1 + odds)
     for n, score in rows:
-        found[n] = found.get(n, 0.0) + score * ours / theirs
+        found.score[n] = found.score.get(n, 0.0) + score * ours / theirs
+        found.words[n] = found.words.get(n, 0) + 1
 
 
 def _numbers(con: sqlite3.Connection, paths: Iterable[str]) -> set[int]:
@@ -142,29 +178,24 @@ class _Lines:
     def __init__(
         self,
         con: sqlite3.Connection,
-        lines: dict[int, float],
+        lines: Matched,
         files: dict[int, float],
         weights: Weights,
+        asked: int,
     ) -> None:
         self.con, self.weights, self.files = con, weights, files
-        self.own = lines
-        self.file = self._files(lines)
+        self.own, self.words, self.asked = lines.score, lines.words, asked
+        self.file = self._files(self.own)
         self.lent = self._lent()
         self.quoted: dict[int, float] = {}
         self.scores = {n: self._score(n) for n in self.lent}
 
-    def quote(self, query: str) -> None:
-        """Prefer lines with the phrases that the query has in quotes."""
-        for said in _QUOTED.findall(query):
-            phrase = " ".join(terms(said[0] or said[1]))
-            if phrase:
-                sql = f"select rowid from lines where lines match ? limit {CANDIDATES}"
-                for row in self.con.execute(sql, (f'"{phrase}"',)):
-                    self.quoted[row[0]] = self.weights.phrase
+    def prefer(self, quoted: Iterable[int]) -> None:
+        """Put lines with what the query has in quotes before others."""
         best = max(self.scores.values(), default=0.0)
-        for n, worth in self.quoted.items():
-            if n in self.scores:
-                self.scores[n] += worth * best
+        for n in quoted:
+            self.quoted[n] = self.weights.phrase * best
+            self.scores[n] += self.quoted[n]
 
     def keep(self, files: set[int]) -> None:
         """Leave out every line of other texts."""
@@ -211,8 +242,15 @@ class _Lines:
                     found[n + away] = found.get(n + away, 0.0) + worth * score
         return found
 
+    def _cover(self, n: int) -> float:
+        share = self.words.get(n, 0) / self.asked if self.asked else 0.0
+        return self.weights.cover * self.own.get(n, 0.0) * share * share
+
+    def _whole(self, n: int) -> float:
+        return self.weights.whole * self.files.get(self.file[n], 0.0)
+
     def _score(self, n: int) -> float:
-        return self.lent[n] + self.weights.whole * self.files.get(self.file[n], 0.0)
+        return self.lent[n] + self._cover(n) + self._whole(n)
 
     def _hit(self, n: int) -> Hit:
         no, at, text, path, run, agent, of_file = self.con.execute(_LINE, (n,)).fetchone()
@@ -220,14 +258,17 @@ class _Lines:
         parts = {
             "own": own,
             "around": self.lent[n] - own,
-            "text": self._score(n) - self.lent[n],
-            "quoted": self.scores[n] - self._score(n),
+            "cover": self._cover(n),
+            "text": self._whole(n),
+            "quoted": self.quoted.get(n, 0.0),
         }
         return Hit(path, no, text, self.scores[n], run, agent, at or of_file, parts)
 
     def _text(self, file: int, line: int | None, score: float) -> Hit:
-        path, run, agent, at, topic = self.con.execute(_FILE, (file,)).fetchone()
-        text = self._hit(line).text if line is not None else topic
+        path, run, agent, at = self.con.execute(_FILE, (file,)).fetchone()
+        if line is None:  # it was found as a whole: show how it begins
+            line = self.con.execute(_FIRST, (file,)).fetchone()[0]
+        text = self.con.execute(_LINE, (line,)).fetchone()[2] if line else ""
         own = self.files.get(file, 0.0)
         parts = {"whole": own, "line": score - own}
         return Hit(path, 0, text, score, run, agent, at, parts)
@@ -240,4 +281,5 @@ _LINE = (
     "select l.no, l.at, l.text, f.path, f.run, f.agent, f.at from line l"
     " join file f on f.n = l.file where l.n = ?"
 )
-_FILE = "select path, run, agent, at, topic from file where n = ?"
+_FILE = "select path, run, agent, at from file where n = ?"
+_FIRST = "select min(n) from line where file = ?"

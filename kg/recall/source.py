@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _KINDS = {"store.json": 0, "raw": 1, "tried": 2, "edges": 3, "entities": 4}
-TOO_LARGE = f"is larger than {MAX_FILE >> 20} MB"
+TOO_LARGE = "is larger than {} MB"
 LOST = "is missing or corrupt in git"
 _LOST = 20  # objects that git may end at before it is the repository that is broken
 _SUFFIX = {"raw": "", "tried": ".md", "edges": ".json", "entities": ".json"}
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 def changed_to(path: str, oid: str, data: bytes | None) -> Change:
     """Return the change to `data`, unless that is more than recall reads."""
     if data is not None and len(data) > MAX_FILE and not path.startswith("raw/"):
-        return Change(path, oid, None, TOO_LARGE)
+        return Change(path, oid, None, TOO_LARGE.format(MAX_FILE >> 20))
     return Change(path, oid, data)
 
 
@@ -193,17 +193,17 @@ class Git:
             raise GitMissingError(f"cannot start git ({error.strerror}): install it") from None
 
 
-def folder_changes(folder: str, *, texts: bool = False) -> Iterator[Change]:
+def folder_changes(folder: str, *, texts: int = 0) -> Iterator[Change]:
     """Yield every file below a folder that recall reads; symbolic links are not followed.
 
-    Of raw/ with `texts` the bytes too.
+    Of raw/ the bytes of files that have at most `texts`, 0 for none of them.
     """
     names = sorted(_walk(folder, ""), key=lambda pair: order(pair[0]))
     for name, problem in names:
         if problem or (name.startswith("raw/") and not texts):
             yield Change(name, "", None if problem else b"", problem)
         else:
-            yield _read(folder, name)
+            yield _read(folder, name, texts if name.startswith("raw/") else MAX_FILE)
 
 
 def _feed(stdin: IO[bytes], oids: Sequence[str]) -> None:
@@ -221,7 +221,7 @@ def _blob(out: IO[bytes], header: list[bytes], most: int) -> tuple[bytes | None,
     size = int(header[2])
     if size > most:
         _skip(out, size + 1)
-        return None, TOO_LARGE
+        return None, TOO_LARGE.format(most >> 20)
     data = out.read(size)
     out.read(1)
     return data, ""
@@ -255,10 +255,12 @@ def _walk(folder: str, below: str) -> Iterator[tuple[str, str]]:
             yield name, "" if regular else "is no regular file, so not followed"
 
 
-def _read(folder: str, name: str) -> Change:
+def _read(folder: str, name: str, most: int) -> Change:
     try:
         with open(os.path.join(folder, name), "rb") as file:
-            data = file.read(MAX_FILE + 1)
+            data = file.read(most + 1)
     except OSError as error:
         return Change(name, "", None, f"cannot be read: {error.strerror}")
-    return changed_to(name, "", data)
+    if len(data) > most:
+        return Change(name, "", None, TOO_LARGE.format(most >> 20))
+    return Change(name, "", data)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
+from kg import place as places
 from kg.errors import NotFoundError, StoreError
 from kg.recall import asking, rawrank, schema
 from kg.recall.document import NAME, document, dumped, within
@@ -23,7 +25,10 @@ from kg.recall.tokens import tokens
 from kg.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kg.place import Place
+    from kg.recall.derived import Derived
     from kg.recall.match import Row
     from kg.recall.options import Options
     from kg.recall.rawrank import Hit, Hits
@@ -33,6 +38,7 @@ SHOWN = 2000  # characters of a line; the rest is counted
 # of entities and of lines have no common measure, their ranks do.
 _FUSED = 60
 _NONE = rawrank.Hits([], 0)
+T = TypeVar("T")
 
 
 class Both(NamedTuple):
@@ -42,24 +48,33 @@ class Both(NamedTuple):
     hits: Hits
     order: list[tuple[str, int]]
 
+    @property
+    def unranked(self) -> int:
+        """How many were found of either kind and had no room in the order of both."""
+        return len(self.found.rows) + len(self.hits.hits) - len(self.order)
+
 
 def answer(place: Place, options: Options) -> int:
     """Answer on stdout and stderr; return the exit code."""
     with Wide(place, options) as wide:
         if options.queries:
             return _many(wide, options)
-        both = wide.ask(options.query)
-        talk = wide.warnings()
-        if not both.order:
-            what = "seen" if options.raw else "known or seen"
-            talk.append(f'nothing {what} about "{options.query[:200]}"')
+        text, found, talk = wide.told(options.query, partial(_single, wide))
         for line in talk:
             asking.say(line)
-        if options.format == "json":
-            asking.write(dumped(wide.document(options.query, both)) + "\n")
-        else:
-            asking.write(wide.text(both))
-    return asking.FOUND if both.order else asking.NOTHING
+        asking.write(text)
+    return asking.FOUND if found else asking.NOTHING
+
+
+def _single(wide: Wide, both: Both) -> tuple[str, bool, list[str]]:
+    """Return an answer as the options want it, whether there is one, and what to tell besides."""
+    options, talk = wide.options, wide.warnings()
+    if not both.order:
+        what = "seen" if options.raw else "known or seen"
+        talk.append(f'nothing {what} about "{options.query[:200]}"')
+    as_json = options.format == "json"
+    text = dumped(wide.document(options.query, both)) + "\n" if as_json else wide.text(both)
+    return text, bool(both.order), talk
 
 
 class Wide:
@@ -102,12 +117,51 @@ class Wide:
             self._texts = self._stack.enter_context(RawIndex.fresh(self.place))
         return self._texts
 
-    def ask(self, query: str) -> Both:
-        """Return what a query finds, as the options have it.
+    def told(self, query: str, tell: Callable[[Both], T]) -> T:
+        """Return what `tell` makes of what a query finds, both read from one commit's snapshot.
+
+        A damaged index is made anew, once.
 
         Raises:
             UsageError: --about names no entity.
         """
+        self._follow()
+        try:
+            return self._told(query, tell)
+        except (sqlite3.DatabaseError, TypeError):  # damage shows itself only where it is read
+            for index in self._opened():
+                index.rebuild()
+            return self._told(query, tell)
+
+    def _told(self, query: str, tell: Callable[[Both], T]) -> T:
+        with ExitStack() as stack:
+            for index in self._needed():
+                index.connection.execute("begin")
+                stack.callback(_ended, index.connection)
+            return tell(self._ask(query))
+
+    def _needed(self) -> list[Derived]:
+        """Return the indexes that the options ask for, opened."""
+        options = self.options
+        needed: list[Derived] = []
+        if options.about or not options.raw:
+            needed.append(self.index)
+        if options.raw or options.with_raw:
+            needed.append(self.texts)
+        return needed
+
+    def _opened(self) -> list[Derived]:
+        return [index for index in (self._index, self._texts) if index is not None]
+
+    def _follow(self) -> None:
+        """Bring what is open already to what HEAD says now, for a program that asks on and on."""
+        head = places.head(self.place.gitdir) if self.place.gitdir else ""
+        for index in self._opened():
+            if head and index.head and index.head != head:
+                index.refresh()
+                self._among = None
+
+    def _ask(self, query: str) -> Both:
         options = self.options
         options.query = query
         found, hits = Found((), options.limit), _NONE
@@ -155,7 +209,8 @@ class Wide:
         if options.raw or options.with_raw:
             members["hits"] = within(options.budget, (_hit(hit, options) for hit in hits))
             members["over_budget"] += len(hits) - len(members["hits"])
-            members["more"] += both.hits.more
+            members["more"] += both.hits.more + len(both.hits.hits) - len(hits)
+            members["more_is_least"] |= bool(both.hits.more)
         if options.with_raw:
             rows = both.found.rows
             members["results"] = [
@@ -180,7 +235,7 @@ class Wide:
             blocks.append(text)
         cut = len(both.order) - len(blocks)
         last = f"{cut} over the budget: use --budget N, or 0 for all\n" if cut else ""
-        more = both.found.more + both.hits.more
+        more = both.found.more + both.hits.more + both.unranked
         last += f"{more}+ more: narrow the query or use --limit N\n" if more else ""
         return "\n".join([*blocks, last] if last else blocks)
 
@@ -238,9 +293,15 @@ def _one(wide: Wide, row: bytes) -> dict[str, Any]:
                 raise ValueError("has no query: write a text, or an object with a query")
     except (ValueError, RecursionError) as error:
         return {NAME: {**said, "query": text, "error": str(error), "entities": [], "hits": []}}
-    document_ = wide.document(query, wide.ask(query), **said)
-    document_[NAME].setdefault("hits", [])
-    return document_
+    found = wide.told(query, lambda both: wide.document(query, both, **said))
+    found[NAME].setdefault("hits", [])
+    return found
+
+
+def _ended(con: sqlite3.Connection) -> None:
+    """Let go of a snapshot, also of a connection that was closed meanwhile."""
+    with suppress(sqlite3.Error):
+        con.execute("rollback")
 
 
 def _searchable() -> bool:

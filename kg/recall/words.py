@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_TERMS = 32  # of one query; more would be a text, and each costs a lookup
+MAX_TERMS = 128  # of one query; each costs a lookup
 MAX_QUERY = 4000  # characters of a query that are read
 # Function words of English. A question is mostly made of them, and they tell nothing apart.
 STOP = frozenset(

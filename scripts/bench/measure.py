@@ -44,6 +44,11 @@ class Ranks(NamedTuple):
         both = zip(self.found, self.gold, strict=True)
         return percent([sum(rank <= n for rank in ranks) == gold for ranks, gold in both])
 
+    def share_at(self, n: int) -> float:
+        """Return what share of its gold answers a question has among the first n, in percent."""
+        both = zip(self.found, self.gold, strict=True)
+        return percent([sum(rank <= n for rank in ranks) / max(1, gold) for ranks, gold in both])
+
     @property
     def mrr(self) -> float:
         """The mean of 1 / rank of the first gold answer, in percent."""

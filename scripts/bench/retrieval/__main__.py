@@ -17,9 +17,13 @@ sys.path[0] = os.path.dirname(
 )
 
 from scripts.bench.measure import print_json, print_table, scrubbed  # noqa: E402 - as names.py
-from scripts.bench.retrieval import locomo  # noqa: E402
+from scripts.bench.retrieval import automemory, locomo, precision  # noqa: E402
 
-SETS = {"locomo": locomo.measure}
+SETS = {
+    "locomo": locomo.measure,
+    "precisionmembench": precision.measure,
+    "automemorybench": automemory.measure,
+}
 
 
 def main() -> None:

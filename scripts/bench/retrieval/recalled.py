@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 CHECKOUT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -41,9 +41,17 @@ def sources(answers: Sequence[dict[str, Any]]) -> list[list[str]]:
     return [[hit["src"] for hit in answer["hits"]] for answer in answers]
 
 
-def ids(answers: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """Return the entities of each answer, best first."""
-    return [[entity["id"] for entity in answer["entities"]] for answer in answers]
+def recall_each(store: str, queries: Iterable[str], *flags: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the entities that `kg recall FLAGS --json` finds for each query, best first."""
+    command = [sys.executable, "-m", "kg", "recall", "-C", store, *flags, "--json", "--"]
+    for query in queries:
+        done = subprocess.run(
+            [*command, query], cwd=CHECKOUT, capture_output=True, text=True, check=False
+        )
+        if done.returncode not in FOUND_OR_NOT:
+            sys.exit(f"{' '.join(command)} {query!r}: {done.stderr}")
+        answer = json.loads(done.stdout) if done.stdout else {"": {"entities": []}}
+        yield next(iter(answer.values()))["entities"]
 
 
 def read_rows(folder: str, name: str) -> list[dict[str, Any]]:
