@@ -44,8 +44,8 @@ def test_names_are_asked_for_in_four_forms(tmp_path: Path) -> None:
 
 
 def test_errors_are_told_apart() -> None:
-    """Of errors on which nothing was set 95% find their own trace, and new ones nothing."""
-    rates = ran("tried.py", "--half", "second", "--filler", "200")["second"]
+    """Of errors on which nothing was set 95 in 100 find their own trace, and new ones nothing."""
+    rates = ran("tried.py", "--part", "fresh", "--filler", "200")["fresh"]
     wanted = [f"rank 1: {what}" for what in ("bare", "one line", "in a log", "a command line")]
     wanted += [name for name in rates if name.startswith("nothing: ")]
     assert len(wanted) == 16

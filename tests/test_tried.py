@@ -338,6 +338,18 @@ class TestAnswer:
         assert "  tried " in kg.ok("--help")
         assert "kg tried -" in kg.ok("tried", "--help")
 
+    def test_as_a_command_among_others(
+        self, store: Store, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Called through the command group it answers the same."""
+        kg, where = Kg(capsys), ("-C", str(store.folder), "tried")
+        assert (
+            kg(*where, "--limit", "1", "--json", DISK).out
+            == ask(store, "--limit", "1", "--json", DISK).out
+        )
+        assert kg(*where, "--outcome", "worked", DISK).code == 1
+        assert (kg(*where).code, kg(*where, "--limit", "x", DISK).code) == (2, 2)
+
 
 class TestHostile:
     """Input and stores that mean harm."""

@@ -25,6 +25,11 @@ def read(file: str) -> bytes:
     return data
 
 
+def read_some(most: int) -> bytes:
+    """Return the first `most` bytes of stdin, none where it is closed."""
+    return b"" if sys.stdin is None else sys.stdin.buffer.read(most)
+
+
 def text_of(data: bytes) -> str:
     """Return bytes as text.
 

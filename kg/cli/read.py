@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +29,32 @@ def complete_id(ctx: click.Context, _param: click.Parameter, incomplete: str) ->
     return [id_ for id_, _, _ in listing(graph, prefix) if id_.startswith(incomplete)][:100]
 
 
-@cli.command("tried", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@cli.command("tried")
+@click.argument("error", metavar="ERROR|-", nargs=-1)
+@click.option("--about", metavar="ID", shell_complete=complete_id, help="Only on this entity.")
+@click.option("--outcome", metavar="OUTCOME", help="Only failed, worked or inconclusive.")
+@click.option("--limit", metavar="N", help="At most so many (5).")
+@click.option("--format", metavar="FORMAT", help="text or json.")
+@as_json
 @click.pass_context
-def tried(ctx: click.Context) -> None:
+def tried(
+    ctx: click.Context, /, error: tuple[str, ...], json_: bool, **options: str | None
+) -> None:
     """Say what was tried before about an error, and how it ended.
 
     \b
     kg tried "ModuleNotFoundError: No module named 'yaml'"
     make test 2>&1 | kg tried -
     """
-    # `kg.entry` answers it before this module is imported; this is for help and completion
-    raise click.UsageError("kg tried goes before every other option but -C", ctx)
+    from kg.cli.input import read_some
+    from kg.recall.tried import main
+
+    # `kg.entry` answers it before this module is imported; this is for help and completion, and
+    # for whoever calls the command from Python
+    said = {**options, "format": "json" if json_ else options["format"]}
+    argv = [f"--{name}={value}" for name, value in said.items() if value is not None]
+    where = ["-C", ctx.obj.directory] if ctx.obj.directory else []
+    ctx.exit(main([*where, *argv, "--", *error], os.environ, os.getcwd(), read_some))
 
 
 @cli.command("show")

@@ -11,8 +11,9 @@ w(c), which is `clues.weight` times its rarity (`rarity`):
     alike(X, Y)  = (LARGER max + (1 - LARGER) min)(cover(X, Y), cover(Y, X))
                    x min(1, weight of the clues that both have / ENOUGH)
 
-The same clues in the same lines are alike to 1.0 however few. The constants are set on one half
-of the errors in scripts/bench/tried.py and checked on the other.
+The same clues in the same lines are alike to 1.0 however few. `ENOUGH` was set on the first part
+of the errors in scripts/bench/tried.py; the other constants are first guesses that held there,
+and on errors written afterwards ("fresh").
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def weight(clue: str) -> float:
 
     A word counts 1; an identifier, a code and a file's name 2, because nobody writes them by
     chance; a word that stands in every error message 0.3; quoted ones half of it. The values
-    are set on one half of the errors in scripts/bench/tried.py and checked on the other.
+    are guesses that scripts/bench/tried.py has borne out.
     """
     word = clue.removeprefix("'")
     if word.lower() in _COMMON or word in ("#0", "#1", "#2"):

@@ -22,7 +22,7 @@ OUTCOMES = ("failed", "worked", "inconclusive")
 # itself, then what somebody wrote about it.
 PARTS = (("error", 1.0), ("tried", 0.9), ("because", 0.85), ("prose", 0.85))
 # Below, two errors are different ones. Between the likeness of the same error and that of its
-# nearest neighbours, on one half of the errors of scripts/bench/tried.py.
+# nearest neighbours, on the first part of the errors of scripts/bench/tried.py.
 LEAST = 0.5
 CAP = 5000  # traces; a clue that more of them have by itself tells nothing apart
 _COMPARED = 100
