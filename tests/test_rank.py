@@ -200,7 +200,7 @@ class TestFilters:
     @pytest.mark.parametrize(
         "words", [["--limit", "0", "x"], ["--hops", "4", "x"], ["--format", "xml", "x"],
                   ["--budget", "-1", "x"], ["--group", "file", "x"], ["--queries", "f", "x"],
-                  ["--type"], ["--nothing", "x"], []],
+                  ["--type"], ["--nothing", "x"], ["--raw", "--type", "org", "x"], []],
     )  # fmt: skip
     def test_usage(self, store: Store, words: list[str]) -> None:
         """What makes no sense is one line and exit 2."""

@@ -133,6 +133,9 @@ class Options:
             raise UsageError(f"--group takes file: not {self.group}")
         if self.group and not (self.raw or self.with_raw):
             raise UsageError("--group is about texts: add --raw")
+        named = [name for name in ("type", "tag", "kind", "age") if getattr(self, name)]
+        if named and self.raw and not self.with_raw:
+            raise UsageError(f"--{named[0]} is about entities: leave out --raw, or add --with-raw")
         if self.hops > 3:
             raise UsageError("--hops takes 0 to 3")
         if self.queries and asked:
