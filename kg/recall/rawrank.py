@@ -103,7 +103,7 @@ def find(
 def _expressions(con: sqlite3.Connection, query: str) -> list[str]:
     """Return the words of a query, and of the days it speaks of, as expressions of full text."""
     newest = con.execute("select max(at) from file").fetchone()[0] or ""
-    days = [stem(word) for word in spoken(query, day_of(newest))]
+    days = [stem(word) for word in spoken(query[:MAX_QUERY], day_of(newest))]
     found = list(dict.fromkeys([*asked(query), *days]))
     return [f'"{word[:-1]}" *' if word[-1] == "*" else f'"{word}"' for word in found]
 
