@@ -1,12 +1,13 @@
 """What each ingredient of the ranking of texts is worth, on LoCoMo's turns and sessions.
 
-    python scripts/bench/ablation.py [../shared/data/retrieval/locomo] [--json]
+    python scripts/bench/ablation.py [../shared/data/retrieval/locomo] [--around] [--json]
 
 Each conversation is a store of its own, a session a raw file, a question one search, as in
 scripts/bench/retrieval; there the command line is asked, here the same ranking with one weight
-taken out or changed. `better` and `worse` count the conversations in which turn any@5 moved: a
-weight that one conversation alone likes is not a gain. The last lines choose the weights anew for
-each conversation by the other ones only (leave one out), which is what to expect of the unseen.
+taken out, with --around also halved and doubled. `better` and `worse` count the conversations in
+which turn any@5 moved: a weight that one conversation alone likes is not a gain. The last lines
+choose the best row anew for each conversation by the other ones only (leave one out), which is
+what to expect of the unseen.
 """
 
 from __future__ import annotations
@@ -64,22 +65,34 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("data", nargs="?", default=DATA)
+    parser.add_argument("--around", action="store_true", help="weights halved and doubled too")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args()
+    wanted = {**WITHOUT, **(CHANGED if options.around else {})}
+    table: dict[str, dict[str, str]] = {}
+    rows: dict[str, Scores] = {}
     with tempfile.TemporaryDirectory() as folder:
         talks = _talks(options.data, folder)
         sizes = [len(talk.asked) for talk in talks]
-        rows = {name: _scores(talks, w) for name, w in {**WITHOUT, **CHANGED}.items()}
-    table = {name: _row(scores, rows["all"], sizes) for name, scores in rows.items()}
+        for name, weights in wanted.items():
+            rows[name] = _scores(talks, weights)
+            table[name] = _row(rows[name], rows["all"], sizes)
+            _told(name, table, printed=not options.json)
     for measure in ("turn5", "session5"):
-        table[f"chosen by the others' {measure}"] = _left_out(rows, measure, sizes)
+        name = f"chosen by the others' {measure}"
+        table[name] = _left_out(rows, measure, sizes)
+        _told(name, table, printed=not options.json)
     if options.json:
         print(json.dumps({"kg.bench.ablation/v1": table}))
-        return
+
+
+def _told(name: str, table: dict[str, dict[str, str]], *, printed: bool) -> None:
+    """Print a row as soon as it is measured, each takes ten seconds."""
     columns = list(table["all"])
-    print(f"{'':32}" + "".join(f"{c:>10}" for c in columns))
-    for name, row in table.items():
-        print(f"{name:32}" + "".join(f"{row.get(c, ''):>10}" for c in columns))
+    if printed and len(table) == 1:
+        print(f"{'':32}" + "".join(f"{c:>10}" for c in columns))
+    if printed:
+        print(f"{name:32}" + "".join(f"{table[name].get(c, ''):>10}" for c in columns), flush=True)
 
 
 def _talks(data: str, folder: str) -> list[Talk]:
