@@ -284,7 +284,7 @@ def test_every_command_has_help_with_an_example(name: tuple[str, ...], kg: Kg) -
     assert usage.startswith("Usage: kg ")
     assert rest.strip()[0].isupper(), rest
     assert re.search(rf"^ *kg {' '.join(name)}( |$)", rest, re.MULTILINE), rest
-    own = {("recall",), ("tried",), ("completion",), ("add",), ("alias",)}  # theirs, or none
+    own = {("recall",), ("completion",), ("add",), ("alias",)}  # theirs, or none
     assert "--json" in rest or name in own
 
 
