@@ -176,14 +176,24 @@ def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str]]
 
 def _held(data: bytes) -> dict[str, tuple[str, str]]:
     """Return the facts of an entity, or the claims of an edge."""
-    with suppress(parse.UnreadableError):
-        edge, _ = parse.edge(data)
-        key = f"-> {edge.predicate}"
-        return _sourced((edge.subject, key, edge.object, claim) for claim in edge.claims)
-    with suppress(parse.UnreadableError):
-        entity, _ = parse.entity(data)
-        return _sourced((entity.id, fact.k, fact.v, fact.claim) for fact in entity.facts)
+    kinds = [_of_entity, _of_edge]
+    if b'"subject"' in data[:40]:  # where an edge has it: most often one parser is enough
+        kinds.reverse()
+    for kind in kinds:
+        with suppress(parse.UnreadableError):
+            return kind(data)
     return {}
+
+
+def _of_edge(data: bytes) -> dict[str, tuple[str, str]]:
+    edge, _ = parse.edge(data)
+    key = f"-> {edge.predicate}"
+    return _sourced((edge.subject, key, edge.object, claim) for claim in edge.claims)
+
+
+def _of_entity(data: bytes) -> dict[str, tuple[str, str]]:
+    entity, _ = parse.entity(data)
+    return _sourced((entity.id, fact.k, fact.v, fact.claim) for fact in entity.facts)
 
 
 def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> dict[str, tuple[str, str]]:
