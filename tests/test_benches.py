@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 BENCH = Path(__file__).resolve().parent.parent / "scripts" / "bench"
 
@@ -83,8 +80,6 @@ def test_conversations_are_searched_by_turn_and_by_session(tmp_path: Path) -> No
 
 def test_kg_is_asked_the_same_questions(tmp_path: Path) -> None:
     """The hits of `recall --raw --queries` are read back as turns and sessions."""
-    if find_spec("kg.recall.wide") is None:
-        pytest.skip("recall answers no --queries here")
     talk(tmp_path / "locomo")
     found = ran("retrieval", "locomo", "--data", str(tmp_path))["locomo"]
     assert found["turn kg all"]["any@1"] == found["session kg all"]["any@1"] == 100

@@ -76,7 +76,7 @@ def _kg(folder: str, turns: list[Row], asked: list[Row]) -> dict[tuple[Level, st
     questions = [query["query"] for query in asked]
     return {
         (level, "kg"): [
-            [ids[src] for src in found if src in ids]
+            [ids.get(src, src) for src in found]  # what is no turn keeps its rank
             for found in sources(recall(folder, questions, "--raw", "--limit", LIMIT, *level.flags))
         ]
         for level in LEVELS
