@@ -55,6 +55,7 @@ def content(index: Index) -> dict[str, list[Any]]:
         "raw": "select * from raw",
         "marks": "select path, kind, value from mark m join page p on p.n = m.ent",
         "vocab": "select word, back, uses from vocab",
+        "spread": "select word, docs from spread",
         "folders": "select * from folder where files <> 0",
         "faults": "select * from fault",
         "meta": "select schema, tree, format, additions, dormant, synonyms from meta",

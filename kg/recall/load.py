@@ -9,19 +9,19 @@ what is derived from several files is derived anew for each entity that any of t
 from __future__ import annotations
 
 import json
-from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kg.recall import clues, derive, parse
+from kg.recall.counts import Counts
 from kg.recall.forms import bare, folded, squash
-from kg.recall.schema import ITEM, MEMBER, NEAR
+from kg.recall.schema import ITEM, MEMBER
 from kg.recall.synonyms import groups
-from kg.recall.words import named, terms, words
+from kg.recall.words import named, terms
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from kg.recall.source import Change
 
@@ -48,13 +48,13 @@ class Loader:
         self._put_ids: set[str] = set()  # derived with all the rest already in place
         self._roles: dict[str, int] = {a: n for n, a in con.execute("select n, agents from roles")}
         self._reckon = False
-        self._vocab: Counter[str] = Counter()  # words of names, and how many more of each
-        self._spread: Counter[str] = Counter()  # words, and how many more entities have each
+        self._counts = Counts(con)
 
     def apply(self, changes: Iterable[Change], *, empty: bool = False) -> None:
         """Apply changes, which come in the order of `source.order`; `empty` for a new index."""
         if empty:
             self._put_synonyms("null")
+            self._counts.one_by_one = not self._words
         for change in changes:
             if not empty:
                 self._remove(change.path)
@@ -68,24 +68,11 @@ class Loader:
                 self._count(change.path, 1)
         for id_ in sorted(self._touched - self._put_ids) if not empty else ():
             self._settle(id_)
-        self._add_counts()
+        self._counts.write()
         if self._reckon:
             floors = derive.floors(self._con, json.loads(self._dormant))
             pairs = [(floor, n) for n, floor in floors.items()]
             self._con.executemany("update roles set floor = ? where n = ?", pairs)
-
-    def _add_counts(self) -> None:
-        """Bring the counts of words to what has come and gone."""
-        vocab = [(word, word[::-1], by) for word, by in self._vocab.items() if by]
-        spread = [(word, by) for word, by in self._spread.items() if by]
-        add = "insert into {} on conflict (word) do update set {} = {} + excluded.{}"
-        many = self._con.executemany
-        many(add.format("vocab values (?, ?, ?)", *["uses"] * 3), vocab)
-        many(add.format("spread values (?, ?)", *["docs"] * 3), spread)
-        many(
-            "delete from vocab where word = ? and uses < 1", [(w,) for w, _, by in vocab if by < 0]
-        )
-        many("delete from spread where word = ? and docs < 1", [(w,) for w, by in spread if by < 0])
 
     def _put(self, path: str, oid: str, data: bytes) -> None:
         put = {
@@ -172,14 +159,7 @@ class Loader:
             number = self._insert("key", (n, kind, folded(text), squash(text), column))
             if self._grams and column is not None:
                 self._con.execute("insert into grams (rowid, bare) values (?, ?)", (number, column))
-        self._count_words(_names(entity.id, entity.name, entity.aliases), 1)
-
-    def _count_words(self, names: Iterable[str], by: int) -> None:
-        """Note the words of names, which a query may mistype."""
-        for name in names:
-            for word in words(name):
-                if len(word) >= NEAR:
-                    self._vocab[word] += by
+        self._counts.names(_names(entity.id, entity.name, entity.aliases), 1)
 
     def _put_marks(self, n: int, facts: Iterable[parse.Fact]) -> None:
         marks = {("tag", folded(f.v), n) for f in facts if f.k == "tag"}
@@ -196,7 +176,7 @@ class Loader:
         n, id_, name, aliases = row
         self._touched.add(id_)
         self._unindex(n)
-        self._count_words(_names(id_, name, _split(aliases)), -1)
+        self._counts.names(_names(id_, name, _split(aliases)), -1)
         if self._grams:
             self._con.execute(
                 "insert into grams (grams, rowid, bare) select 'delete', n, bare from key "
@@ -258,14 +238,14 @@ class Loader:
         )
 
     def _index(self, doc: tuple[object, ...]) -> None:
-        self._spread.update(_distinct(doc))
+        self._counts.document(doc, 1)
         if self._words:  # by values: selecting them into full text takes four times as long
             sql = f"insert into words (rowid, {DOC}) values (?, ?, ?, ?, ?, ?, ?)"
             self._con.execute(sql, doc)
 
     def _unindex(self, n: int) -> None:
         doc = self._con.execute("select * from doc where n = ?", (n,)).fetchone()
-        self._spread.subtract(_distinct(doc))
+        self._counts.document(doc, -1)
         if self._words:
             self._con.execute(
                 f"insert into words (words, rowid, {DOC}) select 'delete', n, {DOC} from doc"
@@ -362,11 +342,6 @@ class Loader:
             forms = [" ".join(terms(text)) for text in group]
             pairs = [(a, b) for a in forms for b in forms if a and b and a != b]
             self._con.executemany("insert or ignore into synonym values (?, ?)", pairs)
-
-
-def _distinct(doc: Sequence[object]) -> set[str]:
-    """Return the words of a document."""
-    return set(" ".join(map(str, doc[1:])).split())
 
 
 def _split(column: str) -> tuple[str, ...]:
