@@ -14,7 +14,6 @@ from kg.recall.show import ITEM, MEMBER
 
 __all__ = ["ITEM", "MEMBER", "create", "has_grams", "has_words", "usable"]
 
-NEAR = 4  # letters of the shortest word that a query may mistype
 # ent is narrow on purpose: ranking joins a thousand of its rows (GIT.md, 8). `last` is the
 # sortable form of the run, "" where unknown; a role set's `floor` is the latest run that an
 # entity may have been missed since before it counts as dormant. `strength` counts what keeps
