@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 RARE = 300
 CAP = 1000
 SCORED = 24
-MANY = 400  # of what holds common words is looked at,
-FEW = 16  # of those that are awake scored
+MANY = 200  # of what holds common words is looked at,
+FEW = 12  # of those that are awake scored
 # grepmem's weights are 3 for what triggers an entry, 2 for tags, 1 to 1.5 for text (PEERS.md,
 # 1.1); what is said of a neighbour, or was tried, says less about the thing itself.
 WEIGHTS = (3.0, 3.0, 1.0, 0.5, 0.5)  # names, terms, facts, edges, tried
@@ -222,7 +222,8 @@ def ranked(con: Connection, text: str, limit: int, only: Only, hops: int) -> Ran
     scorer.score([*scorer.called, *awake[:most]])
     for step in range(hops):
         scorer.hop(HOP ** (step + 1))
-    return _ordered(scorer, asleep.difference(scorer.called), least=len(awake) > most)
+    least = len(awake) > most or len(awake) + len(asleep) >= MANY
+    return _ordered(scorer, asleep.difference(scorer.called), least=least)
 
 
 def _ordered(scorer: _Scorer, asleep: set[int], *, least: bool) -> Ranked:

@@ -120,7 +120,7 @@ def _left_out(found: Found, shown: int) -> Iterator[str]:
     cut = len(found.rows) - shown
     if cut:
         yield f"{cut} over the budget: use --budget N, or 0 for all"
-    if found.more:
+    if found.more or found.least:
         yield f"{found.more}{least} more: narrow the query or use --limit N"
     if found.dormant:
         entities = "entity" if found.dormant == 1 else "entities"
