@@ -243,3 +243,27 @@ def test_what_was_kept_of_the_history_does_not_matter(graph: Graph) -> None:
     assert text(graph) == before
     kept.unlink(missing_ok=True)
     assert text(graph) == before
+
+
+def test_a_file_that_moves_is_no_birth(graph: Graph) -> None:
+    """Fan-out puts a file elsewhere; its facts stay where they were in the view."""
+    graph.remember([told([("zeta", "note", "last")], 1_785_343_300)])
+    before = text(graph)
+    folder = Path(graph.place.folder)
+    (folder / "entities/object/3f").mkdir()
+    file = "entities/object/payments-api.json"
+    git(folder, "mv", file, "entities/object/3f/payments-api.json")
+    git(folder, "commit", "-q", "-m", "move")
+    moved = Graph(place.find(str(folder), {}, "/"))
+    assert text(moved) == before
+    moved.close()
+
+
+def test_an_edge_holds_until_its_time_is_over(graph: Graph) -> None:
+    """A relation that ends some day is shown until then."""
+    graph.remember([
+        {"run": "r1785343300", "agent": "a", "text": "it runs on the old rack\n",
+         "edges": [{"subject": "object/payments-api", "predicate": "maintained-by",
+                    "object": "org/acme-corp", "until": "2099-01-01", "lines": [1, 1]}]},
+    ])  # fmt: skip
+    assert "maintained-by -> org/acme-corp (until 2099-01-01)" in text(graph)

@@ -52,7 +52,7 @@ def context(
     if form == "consolidate":
         commit = consolidate(session.writable())
         talk(f"order committed: {commit}" if commit else "that is the order already")
-    room = int(window * SHARE) if window else BUDGET if budget is None else budget
+    room = max(1, int(window * SHARE)) if window else BUDGET if budget is None else budget
     found = view(graph, budget=room)
     if window:
         fits = capacity(found.lines, room)

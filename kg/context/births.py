@@ -126,17 +126,19 @@ def _note(con: sqlite3.Connection, place: Place, steps: list[_Step | None], at: 
     held = dict(zip(oids, _facts(place, list(oids)), strict=True))
     held[""] = {}
     new: dict[str, tuple[str, str]] = {}
+    gone: set[str] = set()
     add = "insert or replace into born values (?, ?, ?, ?)"
     for step in [*steps, None]:
         if step is None:
-            for fact in sorted(new):
+            moved = gone & new.keys()  # to another file: fan-out is no birth
+            con.executemany("delete from born where fact = ?", [(fact,) for fact in gone - moved])
+            for fact in sorted(new.keys() - moved):
                 at += 1
                 con.execute(add, (fact, at, *new[fact]))
-            new = {}
+            new, gone = {}, set()
             continue
         before, after = held[step.old], held[step.new]
-        gone = [(fact,) for fact in before.keys() - after.keys()]
-        con.executemany("delete from born where fact = ?", gone)
+        gone |= before.keys() - after.keys()
         new.update({fact: after[fact] for fact in after.keys() - before.keys()})
     return int(at)
 

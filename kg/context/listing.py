@@ -30,7 +30,7 @@ _KEYS = ("description", "summary", "kind", "role")  # what describes a thing, be
 def listing(graph: Graph) -> Iterator[tuple[str, str, str]]:
     """Yield (id, description, file) of every entity that is neither archived nor dormant."""
     rows = graph.index().connection.execute(_ROWS).fetchall()
-    for id_, facts, _, path in sorted(rows, key=lambda row: _place(row[0], row[2])):
+    for id_, facts, _, path in sorted(rows, key=lambda row: (_place(row[0], row[2]), row[3])):
         yield id_, _description(facts), path
 
 

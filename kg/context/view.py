@@ -21,7 +21,7 @@ from kg.format.order import PATH as ORDER
 from kg.format.order import Order, dump_order, parse_order
 from kg.recall import derive
 from kg.recall.only import DORMANT
-from kg.recall.parse import claims_of, facts_of, run_key
+from kg.recall.parse import Fact, claims_of, facts_of, run_key
 from kg.recall.tokens import tokens
 from kg.text import one_line
 
@@ -118,19 +118,19 @@ def known(graph: Graph) -> list[Line]:
     con = index.connection
     born = births(graph.place, index.head)
     rules = derive.rules(con.execute("select additions from meta").fetchone()[0])
-    awake: set[str] = set()
+    awake: dict[str, str] = {}
     lines: list[Line] = []
     for id_, facts, seen, dormant in con.execute(_FACTS):
         if dormant:
             continue
-        awake.add(id_)
+        awake[id_] = seen
         for fact in facts_of(facts):
             if not derive.over(fact, seen):
                 weight = _importance(fact.claim, rules.importance_of.get(fact.k, USUAL))
                 lines.append(_line(born, (id_, fact.k, fact.v), fact.claim, weight))
     for subject, predicate, other, claims in con.execute(_EDGES):
         for claim in claims_of(claims) if subject in awake else ():
-            if not claim.until:
+            if not derive.over(Fact("", "", "", claim), awake[subject]):
                 weight = _importance(claim, USUAL)
                 lines.append(_line(born, (subject, f"-> {predicate}", other), claim, weight))
     return lines
