@@ -116,6 +116,71 @@ def test_two_clones_make_the_same_bytes(graph: Graph, tmp_path: Path) -> None:
     assert narrate(known(other)) == narrate(known(graph))
 
 
+def test_a_clone_that_followed_a_merge_makes_the_same_bytes(graph: Graph, tmp_path: Path) -> None:
+    """Whoever came to a commit by whatever way, step by step or at once, prints the same."""
+    home, side = tmp_path / "memory", tmp_path / "side"
+    git(tmp_path, "clone", "-q", str(home), "side")
+    theirs = Graph(place.find(str(side), {}, "/"))
+    for run, name in enumerate(("beta", "alpha")):
+        graph.remember([told([(f"{name}-here", "note", "v")], 1_785_343_300 + run)])
+        theirs.remember([told([(f"{name}-there", "note", "v")], 1_785_343_310 + run)])
+        assert text(graph) != text(theirs)
+    git(home, "pull", "-q", "--no-rebase", "--no-edit", str(side), "HEAD")
+    git(side, "pull", "-q", "--ff-only", str(home), "HEAD")
+    git(tmp_path, "clone", "-q", str(home), "fresh")
+    views = set()
+    for at in (home, side, tmp_path / "fresh"):
+        one = Graph(place.find(str(at), {}, "/"))
+        views.add(text(one))
+        one.close()
+    theirs.close()
+    assert len(views) == 1
+
+
+def test_a_late_word_does_not_change_an_old_line(graph: Graph) -> None:
+    """An earlier run that tells late, and spells it otherwise, moves and rewrites nothing."""
+    graph.remember([told([("beta", "status", "Up"), ("zeta", "note", "z")], 1_785_343_400)])
+    before = text(graph)
+    graph.remember([told([("beta", "status", "up")], 1_785_343_300)])
+    assert text(graph) == before
+
+
+def test_the_order_keeps_no_word_of_what_is_taken_back(graph: Graph) -> None:
+    """context.json names facts by hashes; told again, a fact is a new one at the end."""
+    graph.remember([told([("beta", "note", "hush"), ("zeta", "note", "z")], 1_785_343_400)])
+    consolidate(graph)
+    assert "hush" not in Path(graph.place.folder, "context.json").read_text()
+    gone = {"text": "no\n", "retract": [{"entity": "object/beta", "k": "note", "quote": "no"}]}
+    graph.remember([gone], run="r1785343400", agent="scoper")
+    graph.remember([told([("beta", "note", "hush"), ("eta", "note", "e")], 1_785_343_400)])
+    assert any("hush" in line for line in text(graph).splitlines()[-2:])
+
+
+def test_what_a_dormant_thing_has_of_nine_stays(graph: Graph) -> None:
+    """What is never forgotten is not forgotten because nobody saw the thing lately."""
+    graph.remember([told([("old", "note", "vital")], 1_785_343_400, importance=9)])
+    graph.remember([told([("old", "status", "up")], 1_785_343_400)])
+    for run in range(7):
+        graph.remember([told([(f"e{run}", "note", "v")], 1_785_343_500 + run)])
+    assert "object/old note = vital" in text(graph)
+    assert "object/old status" not in text(graph)
+
+
+def test_an_edge_matters_as_its_predicate_says(graph: Graph) -> None:
+    """The ontology gives owned-by 7."""
+    assert "7 2026-07-29 object/payments-api owned-by -> org/acme-corp" in text(graph)
+
+
+def test_prose_opens_with_who_and_closes_with_what_matters(graph: Graph) -> None:
+    """Among decisions alone there is still somebody's description first, and the top one last."""
+    facts = [("beta", "description", "the second letter")]
+    facts += [("beta", "decision", f"d{n}") for n in range(5)]
+    graph.remember([told(facts, 1_785_343_400)])
+    paragraphs = narrate(known(graph)).split("\n\n")
+    assert paragraphs[0] == "object/beta: the second letter ."
+    assert "decision" in paragraphs[-2]
+
+
 def test_taken_back_and_told_again_is_new(graph: Graph) -> None:
     """A retracted fact has no line; told again it is a line at the end."""
     graph.remember([told([("alpha", "note", "one"), ("beta", "note", "two")], 1_785_343_400)])
@@ -168,10 +233,22 @@ class TestBudget:
         done = Kg(capsys)("-C", str(graph.place.folder), "context", "--budget", "40")
         assert (done.code, done.out) == (3, "")
 
+    def test_not_every_new_fact_changes_the_head(self, graph: Graph) -> None:
+        """Over the budget it is forgotten by the handful, so that a prompt's cache holds."""
+        for at in range(64):
+            graph.remember([told([(f"e{at:02d}", "note", "v")], 1_785_343_400)])
+        heads = []
+        for at in range(24):
+            graph.remember([told([(f"f{at:02d}", "note", "v")], 1_785_343_400)])
+            heads.append(view(graph, budget=1200).text.splitlines()[0])
+        assert len(set(heads)) <= 24 // 3
+
     def test_window(self, graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
         """A window of a model gives a share of it and says how many facts it holds."""
         done = Kg(capsys)("-C", str(graph.place.folder), "context", "--window", "200000")
         assert "30000 for this view" in done.err
+        both = ("context", "--window", "200000", "--budget", "5")
+        assert Kg(capsys)("-C", str(graph.place.folder), *both).code == 2
         assert re.search(r"about \d+ facts", done.err)
 
 
@@ -200,10 +277,12 @@ class TestConsolidate:
         kg, file = Kg(capsys), Path(graph.place.folder, "context.json")
         at = ("-C", str(graph.place.folder))
         assert kg(*at, "fsck").code == 0
-        file.write_text('{"order": ["x"], "kg_context": 1}')
+        file.write_text('{"order": ["0123456789ab"], "kg_context": 1}')
         assert "context.json" in kg(*at, "status").out
         assert kg(*at, "commit").code == 0
-        assert file.read_text() == '{\n  "kg_context": 1,\n  "order": [\n    "x"\n  ]\n}\n'
+        assert (
+            file.read_text() == '{\n  "kg_context": 1,\n  "order": [\n    "0123456789ab"\n  ]\n}\n'
+        )
         file.write_text('{"order": 3}')
         assert kg(*at, "commit").code == 3
 

@@ -215,14 +215,14 @@ class TestAnswers:
     def test_budget(self, store: Store) -> None:
         """Whole entities only; the first in any case, and what was left out is said."""
         whole = store.recall("--budget", "0", "platform").out
-        text = store.recall("--budget", "60", "platform").out
+        text = store.recall("--budget", "80", "platform").out
         kept, _, last = text.rpartition("\n\n")
         assert whole.startswith(kept)
         assert "over the budget" in last
-        assert 0 < tokens(kept) <= 60
+        assert 0 < tokens(kept) <= 80
         alone = store.recall("--budget", "1", "platform").out
         assert alone.count("(Object)") == 1
-        cut = answer(store, "--budget", "120", "platform")
+        cut = answer(store, "--budget", "160", "platform")
         assert cut["over_budget"] == 4 - len(cut["entities"]) > 0
 
     def test_age(self, store: Store) -> None:

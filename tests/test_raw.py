@@ -111,6 +111,19 @@ class TestLines:
         assert srcs(store, "error timeout")[0].endswith("00000004.txt#L41")
         assert srcs(store, "error")
 
+    def test_a_common_word_beside_a_rare_one(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of the lines with a rare word, the one that has the common word too comes first."""
+        monkeypatch.setattr(rawrank, "OFTEN", 5)
+        rows = [f"timeout {n}" if n % 10 == 0 else f"steady {n}" for n in range(40)]
+        rows[5] = rows[15] = rows[25] = rows[35] = "error"
+        rows += ["error"] * 8
+        rows[30] = "timeout error"
+        store.put("raw/r1785343301-tester.00000004.txt", "\n".join(rows) + "\n")
+        store.commit()
+        assert srcs(store, "error timeout")[0].endswith("00000004.txt#L31")
+
     def test_more_of_the_words(self, store: Store) -> None:
         """A line with every word of the query comes before one that repeats its rarest."""
         lines = "gremlin gremlin gremlin\n" + "nothing to see\n" * 5 + "the gremlin ate a cable\n"

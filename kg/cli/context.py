@@ -34,7 +34,7 @@ def context(
 
     A line is the importance (1 to 9), the date, the fact and its source, in the order in which
     the facts came to be: a new fact is a line at the end, and the bytes before it stay, so that
-    a prompt's cache holds. Over the budget (at 4 bytes a token) the least important facts are
+    a prompt's cache holds. Over the budget (at 3 bytes a token) the least important facts are
     forgotten; those of importance 9 never are.
 
     \b
@@ -45,6 +45,8 @@ def context(
     from kg.context import consolidate, narrate, view
     from kg.context.view import BUDGET, SHARE, capacity
 
+    if window and budget is not None:
+        raise click.UsageError("--window and --budget both say how much room there is: give one")
     graph = session.graph()
     if form == "index":
         _index(graph, json_)

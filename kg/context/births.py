@@ -1,10 +1,11 @@
 """In which order the facts of a store came to be: its history, read once and kept.
 
 The files say by which run a fact was first seen, but not what came first within a run, and a
-run that tells late would put its facts in between. So the order is that of the commits, parents
-first (git log --topo-order), and within one by the fact itself. A fact that was taken back and
-told again is born anew. What was read is kept beside the index, keyed by the commit, so that
-the next question reads only what came since.
+run that tells late would put its facts in between. So the order is that of the commits along
+first parents (what a merge brings is born with the merge), and within one by the fact itself: a
+function of HEAD alone, however a clone came there. A fact that was taken back and told again is
+born anew; one that moves to another file is not. What was read is kept beside the index, keyed by
+the commit, so that the next question reads only what came since.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.errors import StoreError
 from kg.gitprogram import git
 from kg.recall import parse
 from kg.recall.engine import index_file
@@ -26,18 +26,20 @@ if TYPE_CHECKING:
 
     from kg.place import Place
 
-VERSION = 1
+VERSION = 2
 _AT_ONCE = 4000  # files whose bytes are in memory
 _TABLES = """
 create table if not exists meta (version int, prefix text, head text);
-create table if not exists born (fact text primary key, n int, src text, run text) without rowid;
+create table if not exists born (fact text primary key, n int, v text, src text, run text)
+    without rowid;
 """
 
 
 class Birth(NamedTuple):
-    """When a fact came to be, in order, and the source and run that it had then."""
+    """When a fact came to be, in order, and the value, source and run that it had then."""
 
     n: int
+    v: str
     src: str
     run: str
 
@@ -82,7 +84,7 @@ def _opened(path: str, place: Place) -> sqlite3.Connection:
     con.executescript(_TABLES)
     row = con.execute("select version, prefix from meta").fetchone()
     if row and row != (VERSION, place.prefix):
-        con.executescript("delete from meta; delete from born;")
+        con.executescript("drop table meta; drop table born;" + _TABLES)
     return con
 
 
@@ -98,59 +100,69 @@ def _brought_up(con: sqlite3.Connection, place: Place, head: str) -> dict[str, B
         con.execute("delete from meta")
         con.execute("insert into meta values (?, ?, ?)", (VERSION, place.prefix, head))
         con.execute("commit")
-    return {row[0]: Birth(*row[1:]) for row in con.execute("select fact, n, src, run from born")}
+    return {row[0]: Birth(*row[1:]) for row in con.execute("select fact, n, v, src, run from born")}
 
 
 def _follows(place: Place, old: str, new: str) -> bool:
-    try:
-        return git(place.gitdir, ("merge-base", old, new)).decode().strip() == old
-    except StoreError:
-        return False
+    """Whether the first parents of `new` lead to `old`: then what came since is all there is."""
+    chain = git(place.gitdir, ("rev-list", "--first-parent", new)).split(b"\n")
+    return old.encode() in chain
 
 
 def _read(con: sqlite3.Connection, place: Place, commits: str) -> None:
     """Note what each commit brought and took away."""
-    at = con.execute("select coalesce(max(n), 0) from born").fetchone()[0]
-    steps: list[_Step | None] = []  # None where a commit begins
+    noted = _Noted(con)
+    some: list[_Step | None] = []  # None where a commit begins
     for step in _log(place, commits):
-        steps.append(step)
-        if len(steps) >= _AT_ONCE and step is None:
-            at = _note(con, place, steps[:-1], at)
-            steps = [None]
-    _note(con, place, steps, at)
+        some.append(step)
+        if len(some) >= _AT_ONCE:
+            noted.add(place, some)
+            some = []
+    noted.add(place, [*some, None])
 
 
-def _note(con: sqlite3.Connection, place: Place, steps: list[_Step | None], at: int) -> int:
-    """Note the births of some whole commits and return the last number given."""
-    oids = dict.fromkeys(oid for step in steps if step for oid in step if oid)
-    held = dict(zip(oids, _facts(place, list(oids)), strict=True))
-    held[""] = {}
-    new: dict[str, tuple[str, str]] = {}
-    gone: set[str] = set()
-    add = "insert or replace into born values (?, ?, ?, ?)"
-    for step in [*steps, None]:
-        if step is None:
-            moved = gone & new.keys()  # to another file: fan-out is no birth
-            con.executemany("delete from born where fact = ?", [(fact,) for fact in gone - moved])
-            for fact in sorted(new.keys() - moved):
-                at += 1
-                con.execute(add, (fact, at, *new[fact]))
-            new, gone = {}, set()
-            continue
-        before, after = held[step.old], held[step.new]
-        gone |= before.keys() - after.keys()
-        new.update({fact: after[fact] for fact in after.keys() - before.keys()})
-    return int(at)
+class _Noted:
+    """The births of the commits read so far, and what the present one has brought up to now."""
+
+    def __init__(self, con: sqlite3.Connection) -> None:
+        self._con = con
+        self._at: int = con.execute("select coalesce(max(n), 0) from born").fetchone()[0]
+        self._new: dict[str, tuple[str, str, str]] = {}
+        self._gone: set[str] = set()
+
+    def add(self, place: Place, steps: list[_Step | None]) -> None:
+        """Go some steps on."""
+        oids = dict.fromkeys(oid for step in steps if step for oid in step if oid)
+        held = dict(zip(oids, _facts(place, list(oids)), strict=True))
+        held[""] = {}
+        for step in steps:
+            if step is None:
+                self._end()
+                continue
+            before, after = held[step.old], held[step.new]
+            self._gone |= before.keys() - after.keys()
+            self._new.update({fact: after[fact] for fact in after.keys() - before.keys()})
+
+    def _end(self) -> None:
+        """Write what a commit comes to; what it only moved to another file is not touched."""
+        moved = self._gone & self._new.keys()
+        gone = [(fact,) for fact in self._gone - moved]
+        self._con.executemany("delete from born where fact = ?", gone)
+        new = sorted(self._new.keys() - moved)
+        rows = [(fact, at, *self._new[fact]) for at, fact in enumerate(new, start=self._at + 1)]
+        self._con.executemany("insert or replace into born values (?, ?, ?, ?, ?)", rows)
+        self._at += len(rows)
+        self._new, self._gone = {}, set()
 
 
 def _log(place: Place, commits: str) -> Iterator[_Step | None]:
-    """Yield None for each commit and the files of the store that it changed, parents first."""
+    """Yield None for each commit, and the files that it changed against its first parent."""
     below = f"{place.prefix}/" if place.prefix else ""
     out = git(
         place.gitdir,
         (
-            "log", "--topo-order", "--reverse", "--raw", "--no-abbrev", "--no-renames", "-z",
-            "--format=%x01", commits, "--", f"{below}entities", f"{below}edges",
+            "log", "--first-parent", "-m", "--reverse", "--raw", "--no-abbrev", "--no-renames",
+            "-z", "--format=%x01", commits, "--", f"{below}entities", f"{below}edges",
         ),
     )  # fmt: skip
     for token in out.split(b"\0"):
@@ -163,8 +175,8 @@ def _log(place: Place, commits: str) -> Iterator[_Step | None]:
             yield _Step(old.strip("0") and old, new.strip("0") and new)
 
 
-def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str]]]:
-    """Yield of each file its facts with their source and run; nothing of what cannot be read."""
+def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str, str]]]:
+    """Yield of each file its facts as they are born; nothing of what cannot be read."""
     data = "".join(f"{oid}\n" for oid in oids).encode()
     out = git(place.gitdir, ("cat-file", "--batch"), data=data) if oids else b""
     at = 0
@@ -176,7 +188,7 @@ def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str]]
         at = end + 2 + size
 
 
-def _held(data: bytes) -> dict[str, tuple[str, str]]:
+def _held(data: bytes) -> dict[str, tuple[str, str, str]]:
     """Return the facts of an entity, or the claims of an edge."""
     kinds = [_of_entity, _of_edge]
     if b'"subject"' in data[:40]:  # where an edge has it: most often one parser is enough
@@ -187,16 +199,16 @@ def _held(data: bytes) -> dict[str, tuple[str, str]]:
     return {}
 
 
-def _of_edge(data: bytes) -> dict[str, tuple[str, str]]:
+def _of_edge(data: bytes) -> dict[str, tuple[str, str, str]]:
     edge, _ = parse.edge(data)
     key = f"-> {edge.predicate}"
     return _sourced((edge.subject, key, edge.object, claim) for claim in edge.claims)
 
 
-def _of_entity(data: bytes) -> dict[str, tuple[str, str]]:
+def _of_entity(data: bytes) -> dict[str, tuple[str, str, str]]:
     entity, _ = parse.entity(data)
     return _sourced((entity.id, fact.k, fact.v, fact.claim) for fact in entity.facts)
 
 
-def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> dict[str, tuple[str, str]]:
-    return {fact_key(i, k, v, c.since): (c.src, c.seen_run) for i, k, v, c in facts}
+def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> dict[str, tuple[str, str, str]]:
+    return {fact_key(i, k, v, c.since): (v, c.src, c.seen_run) for i, k, v, c in facts}

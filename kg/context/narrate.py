@@ -24,15 +24,23 @@ MATTERS = 8  # importance from which a fact stands at the close
 def narrate(lines: Iterable[Line]) -> str:
     """Return prose of at most half of the facts, and how many it leaves out."""
     lines = list(lines)
-    told = sorted(lines, key=lambda line: (-line.importance, line.born, line.name))
-    told = told[: len(lines) // 2]
-    close = [line for line in told if line.importance >= MATTERS and line.k not in IDENTITY]
-    first = [line for line in told if line.k in IDENTITY]
-    middle = [line for line in told if line not in first and line not in close]
-    parts = [_paragraphs(part) for part in (first, middle, close)]
+    told = _told(sorted(lines, key=lambda line: (-line.importance, line.born, line.name)))
+    most = max((line.importance for line in told if line.k not in IDENTITY), default=0)
+    parts: list[list[Line]] = [[], [], []]  # who is who, what there is, what matters most
+    for line in told:
+        matters = line.importance >= min(MATTERS, most)
+        parts[0 if line.k in IDENTITY else 2 if matters else 1].append(line)
     out = len(lines) - len(told)
     last = f"{out} of {len(lines)} facts are left out: kg context shows each, with its source."
-    return "\n\n".join([*(p for part in parts for p in part), last]) + "\n"
+    return "\n\n".join([*(p for part in parts for p in _paragraphs(part)), last]) + "\n"
+
+
+def _told(lines: list[Line]) -> list[Line]:
+    """Return half of the facts, which come by importance, with someone's identity among them."""
+    told, rest = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    if len(told) > 1 and all(line.k not in IDENTITY for line in told):
+        told[-1:] = [line for line in rest if line.k in IDENTITY][:1] or told[-1:]
+    return told
 
 
 def _paragraphs(lines: list[Line]) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 A prompt's cache holds as long as its beginning stays the same, so a new fact is a new line at
 the end and nothing stands at the head that changes: the view before is the beginning of the
-view after, byte for byte, until a fact is taken back, is over, changes its importance, or its
-entity is archived or dormant (then its line is gone or other), or until the budget makes the
-view forget. A confirmation, a rename and a contradiction change no line.
+view after, byte for byte, until a fact is taken back, is over or told to end, changes its
+importance, or its entity is archived or dormant (then its own line is gone or other), or until
+the budget makes the view forget. A confirmation, also one told late or spelled otherwise, a
+rename and a contradiction change no line: value, source and date are those of a fact's birth.
 """
 
 # ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.context.births import births, fact_key
+from kg.context.births import Birth, births, fact_key
 from kg.errors import RefusedError
+from kg.format.order import DIGITS, Order, dump_order, parse_order
 from kg.format.order import PATH as ORDER
-from kg.format.order import Order, dump_order, parse_order
 from kg.recall import derive
 from kg.recall.only import DORMANT
 from kg.recall.parse import Fact, claims_of, facts_of, run_key
@@ -28,15 +30,12 @@ from kg.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kg.context.births import Birth
     from kg.graph import Graph
     from kg.graph.draft import Draft
-    from kg.recall.parse import Claim
 
 BUDGET = 100_000  # tokens
 SHARE = 0.15  # of a model's window, which leaves the rest for the work
 KEPT = 9  # the importance that is never forgotten
-USUAL = 5
 _FACTS = (
     f"select e.id, p.facts, p.seen, {DORMANT} from ent e join page p on p.n = e.n"
     " left join roles r on r.n = e.roles where not e.archived order by e.id"
@@ -47,7 +46,7 @@ _EDGES = (
 
 
 class Line(NamedTuple):
-    """One fact: `text` is its line, `name` what context.json knows it by."""
+    """One fact, an edge's with `k` = "-> PREDICATE"; `name` is what context.json knows it by."""
 
     born: tuple[int, str]
     importance: int
@@ -82,7 +81,7 @@ def view(graph: Graph, *, budget: int = BUDGET) -> View:
     """Return what of a store fits into so many tokens (0 for all).
 
     Forgotten is by importance, the least first; among equals what nobody confirmed, then what
-    is oldest.
+    is oldest. It is forgotten by the sixteenth, so that not every new fact changes the head.
 
     Raises:
         RefusedError: the facts of importance 9 alone take more.
@@ -113,26 +112,31 @@ def consolidate(graph: Graph) -> str:
 
 
 def known(graph: Graph) -> list[Line]:
-    """Return every live fact and edge of entities that are neither archived nor dormant."""
+    """Return every live fact and edge of entities that are neither archived nor dormant.
+
+    Of dormant ones those of importance 9, which are never forgotten.
+    """
     index = graph.index()
     con = index.connection
     born = births(graph.place, index.head)
     rules = derive.rules(con.execute("select additions from meta").fetchone()[0])
-    awake: dict[str, str] = {}
-    lines: list[Line] = []
+    last: dict[str, tuple[str, bool]] = {}  # of each entity its last run, whether it is dormant
+    said: list[Fact] = []
+    ids: list[str] = []
     for id_, facts, seen, dormant in con.execute(_FACTS):
-        if dormant:
-            continue
-        awake[id_] = seen
-        for fact in facts_of(facts):
-            if not derive.over(fact, seen):
-                weight = _importance(fact.claim, rules.importance_of.get(fact.k, USUAL))
-                lines.append(_line(born, (id_, fact.k, fact.v), fact.claim, weight))
+        last[id_] = seen, bool(dormant)
+        said += (found := facts_of(facts))
+        ids += [id_] * len(found)
     for subject, predicate, other, claims in con.execute(_EDGES):
-        for claim in claims_of(claims) if subject in awake else ():
-            if not derive.over(Fact("", "", "", claim), awake[subject]):
-                weight = _importance(claim, USUAL)
-                lines.append(_line(born, (subject, f"-> {predicate}", other), claim, weight))
+        found = tuple(Fact(f"-> {predicate}", other, "", claim) for claim in claims_of(claims))
+        said += found if subject in last else ()
+        ids += [subject] * len(found) if subject in last else []
+    lines = []
+    for id_, fact in zip(ids, said, strict=True):
+        seen, asleep = last[id_]
+        weight = derive.weight(fact, rules)
+        if not derive.over(fact, seen) and (not asleep or weight >= KEPT):
+            lines.append(_line(born, id_, fact, weight))
     return lines
 
 
@@ -143,18 +147,17 @@ def capacity(lines: Iterable[Line], budget: int) -> int:
     return int(budget // usual)
 
 
-def _line(
-    born: dict[str, Birth], said: tuple[str, str, str], claim: Claim, importance: int
-) -> Line:
-    id_, k, v = said
-    birth = born.get(fact_key(id_, k, v, claim.since))
-    src, run = (birth.src, birth.run) if birth else (claim.src, claim.seen_run)
+def _line(born: dict[str, Birth], id_: str, fact: Fact, importance: int) -> Line:
+    k, claim = fact.k, fact.claim
+    key = fact_key(id_, k, fact.v, claim.since)
+    birth = born.get(key) or Birth(1 << 60, fact.v, claim.src, claim.seen_run)
+    v, src, run = birth.v, birth.src, birth.run
     what = f"{id_} {k.removeprefix('-> ')} -> {v}" if k.startswith("-> ") else f"{id_} {k} = {v}"
     since = f" (since {claim.since})" if claim.since else ""
     until = f" (until {claim.until})" if claim.until else ""
     text = one_line(f"{importance} {_day(run)} {what}{since}{until} [{src}]")
-    at = (birth.n, "") if birth else (1 << 60, run_key(run))
-    return Line(at, importance, bool(claim.again), id_, k, v, one_line(what + since), text)
+    name = sha256(f"{key}\x1f{src}".encode()).hexdigest()[:DIGITS]
+    return Line((birth.n, run_key(run)), importance, bool(claim.again), id_, k, v, name, text)
 
 
 def _order(graph: Graph) -> tuple[str, ...]:
@@ -177,7 +180,7 @@ def _within(lines: list[Line], budget: int) -> tuple[Line, ...]:
             f"the facts of importance {KEPT} alone take {budget - left} tokens, over the budget of"
             f" {budget}: raise --budget, or lower the importance of some"
         )
-    kept = set()
+    kept: list[Line] = []
     for line in sorted(
         lines, key=lambda line: (line.importance, line.again, line.born), reverse=True
     ):
@@ -185,21 +188,27 @@ def _within(lines: list[Line], budget: int) -> tuple[Line, ...]:
             if sizes[id(line)] > left:
                 break  # what matters less has no room before what matters more
             left -= sizes[id(line)]
-        kept.add(id(line))
-    return tuple(line for line in lines if id(line) in kept)
+        kept.append(line)
+    spare = min(_spare(len(lines) - len(kept), len(lines)), len(kept))
+    while spare and kept[-1].importance < KEPT:
+        kept.pop()
+        spare -= 1
+    wanted = set(map(id, kept))
+    return tuple(line for line in lines if id(line) in wanted)
+
+
+def _spare(forgotten: int, of: int) -> int:
+    """Return how many more to forget, for a multiple of about a sixteenth of all; 0 of none."""
+    step = 1 << max(0, of.bit_length() - 5)
+    return -forgotten % step
 
 
 def _size(line: Line) -> int:
     return tokens(f"{line.text}\n")
 
 
-def _importance(claim: Claim, implied: int) -> int:
-    said = claim.importance
-    return int(said) if len(said) == 1 and said in "123456789" else implied
-
-
 def _day(run: str) -> str:
-    """Return the date of a run, ten question marks' worth where it has none."""
+    """Return the date of a run, question marks where it has none."""
     try:
         return datetime.fromtimestamp(int(run_key(run)[:20]), UTC).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):

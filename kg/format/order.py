@@ -10,10 +10,11 @@ from kg.format.schema import problems
 
 PATH = "context.json"
 VERSION = 1
+DIGITS = 12  # so a value that is taken back, or purged, does not live on here
 
 
 class Order(NamedTuple):
-    """The names of facts in order: `ID KEY = VALUE` or `ID PREDICATE -> ID`, and ` (since T)`."""
+    """The names of facts in order, each `DIGITS` hex digits of a hash (FORMAT.md)."""
 
     names: tuple[str, ...]
 

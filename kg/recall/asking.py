@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import sys
 
+from kg import place as places
+from kg.errors import KgError
 from kg.recall.match import find
 from kg.recall.only import Only
 from kg.recall.options import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from sqlite3 import Connection
 
+    from kg.place import Place
     from kg.recall.match import Found
     from kg.recall.options import Options
 
@@ -55,6 +59,25 @@ def warnings(con: Connection) -> list[str]:
         more = con.execute("select count(*) from fault").fetchone()[0] - _FAULTS
         found.append(f"{more} more faults: see kg fsck")
     return found
+
+
+def told(answer: Callable[[], int]) -> int:
+    """Return the exit code of `answer`; an error of ours is told in one line on stderr."""
+    try:
+        return answer()
+    except UsageError as error:
+        say(str(error))
+        return USAGE
+    except KgError as error:
+        say(str(error))
+        return FAILED
+
+
+def found_by(directory: str, environ: Mapping[str, str], cwd: str) -> Place:
+    """Return the store that a command line is about; tell of variables that nobody knows."""
+    for line in places.unknown_variables(environ):
+        say(line)
+    return places.find(directory or None, environ, cwd)
 
 
 def say(line: str) -> None:

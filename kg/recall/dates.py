@@ -39,6 +39,7 @@ _PLAIN = {
     "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
     "this morning": 0, "tomorrow": 1,
 }  # fmt: skip
+_UNITS = ("day", "month", "year")  # in the order of `marks`
 _PLAIN_WORDS = re.compile(rf"\b({'|'.join(_PLAIN)})\b")
 
 
@@ -71,8 +72,8 @@ def spoken(text: str, said: date | None) -> list[str]:
     for day in _written(text, said):
         found += marks(day)
     if said:
-        for day, whole in _relative(text, said):
-            found += marks(day) if whole else month_marks(day)
+        for day, unit in _relative(text, said):
+            found += marks(day)[_UNITS.index(unit) :]
     return list(dict.fromkeys(found))
 
 
@@ -90,8 +91,8 @@ def _written(text: str, said: date | None) -> Iterator[date]:
             yield from sorted(years, key=lambda day_: abs(day_ - said))[:1]
 
 
-def _relative(text: str, said: date) -> Iterator[tuple[date, bool]]:
-    """Yield (day, whether the very day is meant, not its month)."""
+def _relative(text: str, said: date) -> Iterator[tuple[date, str]]:
+    """Yield (day, whether it, its month or its year is meant)."""
     for words in _PLAIN_WORDS.findall(text):
         yield from _moved(said, days=_PLAIN[words])
     for count, unit, _ in _AGO.findall(text):
@@ -99,36 +100,37 @@ def _relative(text: str, said: date) -> Iterator[tuple[date, bool]]:
         if unit in ("day", "week"):
             yield from _moved(said, days=-many * (7 if unit == "week" else 1))
         else:
-            yield from _by_months(said, -many * (12 if unit == "year" else 1))
+            yield from _by_months(said, -many, unit)
     for which, unit in _NEAR.findall(text):
         back = which in ("last", "past", "previous")
         step = -1 if back else 1 if which in ("next", "coming") else 0
         yield from _near(said, unit, step)
 
 
-def _near(said: date, unit: str, step: int) -> Iterator[tuple[date, bool]]:
+def _near(said: date, unit: str, step: int) -> Iterator[tuple[date, str]]:
     if unit in _DAYS:
         away = (_DAYS.index(unit) - said.weekday()) % 7
         yield from _moved(said, days=away - 7 if step < 0 else away or 7 * step)
     elif unit in ("week", "weekend"):
-        yield from ((day, False) for day, _ in _moved(said, days=7 * step))
+        yield from ((day, "month") for day, _ in _moved(said, days=7 * step))
     elif unit in ("month", "year"):
-        yield from _by_months(said, step * (12 if unit == "year" else 1))
-    else:
+        yield from _by_months(said, step, unit)
+    elif step or unit != "may":  # "this may" is no month as a rule
         away = (_month(unit) - said.month) % 12
-        yield from _by_months(said, away - 12 if step < 0 else away)
+        yield from _by_months(said, away - 12 if step < 0 else away, "month")
 
 
-def _moved(said: date, *, days: int) -> Iterator[tuple[date, bool]]:
+def _moved(said: date, *, days: int) -> Iterator[tuple[date, str]]:
     try:
-        yield said + timedelta(days=days), True
+        yield said + timedelta(days=days), "day"
     except OverflowError:
         return
 
 
-def _by_months(said: date, months: int) -> Iterator[tuple[date, bool]]:
+def _by_months(said: date, many: int, unit: str) -> Iterator[tuple[date, str]]:
+    months = many * (12 if unit == "year" else 1)
     year, month = divmod(said.year * 12 + said.month - 1 + months, 12)
-    yield from ((day, False) for day in _valid(year, month + 1, 1))
+    yield from ((day, unit) for day in _valid(year, month + 1, 1))
 
 
 def _month(name: str) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kg.recall.parse import Claim, Fact
 
 _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "ontology.json")
+_WEIGHTS = frozenset("123456789")
 _FOREVER = "\uffff"  # after every time, as text
 
 
@@ -59,7 +60,9 @@ def rules(store_says: str) -> Rules:
     )
     edge_of = {k: str(v) for k, v in _implied(keys, "edge")}
     kind_of = {k: str(v) for k, v in _implied(keys, "kind")}
-    importance_of = {k: v for k, v in _implied(keys, "importance") if isinstance(v, int)}
+    said = [(k, v) for k, v in _implied(keys, "importance")]
+    said += [(f"-> {p}", v) for p, v in _implied(predicates, "importance")]
+    importance_of = {k: min(9, max(1, v)) for k, v in said if isinstance(v, int)}
     return Rules(_single(keys), _single(predicates), edge_of, kind_of, importance_of)
 
 
@@ -70,7 +73,13 @@ def kind(fact: Fact, ruled: Rules) -> str:
 
 def importance(facts: Iterable[Fact], ruled: Rules) -> int:
     """Return the greatest importance of the facts, 5 where none says more."""
-    return min(9, max([_importance(f, ruled) for f in facts], default=0) or 5)
+    return max([weight(fact, ruled) for fact in facts], default=5)
+
+
+def weight(fact: Fact, ruled: Rules) -> int:
+    """Return a fact's importance, 1 to 9: its own, or its key's ("-> PREDICATE" of an edge)."""
+    said = fact.claim.importance
+    return int(said) if said in _WEIGHTS else ruled.importance_of.get(fact.k, 5)
 
 
 def over(fact: Fact, seen: str) -> bool:
@@ -165,11 +174,6 @@ def _against(one: _Held, other: _Held) -> bool:
 
 def _held(key: str, value: str, claim: Claim) -> _Held:
     return _Held(key, value, moment(claim.since), moment(claim.until))
-
-
-def _importance(fact: Fact, ruled: Rules) -> int:
-    said = fact.claim.importance
-    return int(said) if said.isdecimal() and len(said) == 1 else ruled.importance_of.get(fact.k, 0)
 
 
 def _implied(keys: Mapping[str, Any], member: str) -> Iterator[tuple[str, Any]]:

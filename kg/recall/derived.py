@@ -21,7 +21,6 @@ from kg.recall.source import Git, GitFailedError, GitMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from kg.place import Place
     from kg.recall.source import Change
@@ -72,12 +71,7 @@ class Derived:
         """Return the index itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Close it."""
         self.close()
 

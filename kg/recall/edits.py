@@ -35,7 +35,7 @@ def uncommitted(con: Connection, folder: str, numbers: Iterable[int]) -> list[st
     return sorted(found)
 
 
-def told(paths: list[str]) -> list[str]:
+def named(paths: list[str]) -> list[str]:
     """Return what to tell a person about the paths, a line each."""
     lines = [f"uncommitted hand edit: {path} (kg commit)" for path in paths[:_MOST]]
     more = len(paths) - _MOST

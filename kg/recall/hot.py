@@ -1,8 +1,8 @@
 """recall on the command line, as far as a fresh index needs: the hot path.
 
-Every agent pays for this module at each step, so it imports `os`, `sys` and SQLite, and of
-kg the place, the text and four neighbours. What is needed only where the index is behind
-HEAD, or for --json, is imported there (a test holds that).
+Every agent pays for this module at each step, so it imports `os`, `sys` and SQLite, and of kg
+what a name needs: the words and the ranking wait for a question, and what is needed only where
+the index is behind HEAD, or for --json, is imported there (a test holds that).
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 
 from kg import place as places
-from kg.errors import KgError
-from kg.recall.asking import FAILED, FOUND, NOTHING, USAGE, ask, say, warnings, write
-from kg.recall.edits import told, uncommitted
+from kg.recall.asking import FOUND, NOTHING, ask, found_by, say, told, warnings, write
+from kg.recall.edits import named, uncommitted
 from kg.recall.engine import BUSY, VERSION, index_file, index_uris, sqlite
-from kg.recall.options import HELP, Options, UsageError
+from kg.recall.options import HELP, Options
 from kg.recall.show import Page
 from kg.recall.used import note
 
@@ -30,25 +29,20 @@ _QUOTED = 200  # characters of a query that are repeated when nothing is found
 
 def main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
     """Answer one command line on stdout and stderr; return the exit code."""
-    try:
-        options = Options(argv)
-        if options.help:
-            write(HELP)
-            return FOUND
-        for line in places.unknown_variables(environ):
-            say(line)
-        place = places.find(options.C or None, environ, cwd)
-        if options.raw or options.with_raw or options.queries:
-            from kg.recall.wide import answer
+    return told(lambda: _main(argv, environ, cwd))
 
-            return answer(place, options)
-        return _answer(place, options)
-    except UsageError as error:
-        say(str(error))
-        return USAGE
-    except KgError as error:
-        say(str(error))
-        return FAILED
+
+def _main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
+    options = Options(argv)
+    if options.help:
+        write(HELP)
+        return FOUND
+    place = found_by(options.C, environ, cwd)
+    if options.raw or options.with_raw or options.queries:
+        from kg.recall.wide import answer
+
+        return answer(place, options)
+    return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 
 def from_index(place: Place, show: Callable[[Connection, str, Sequence[str]], int]) -> int:
@@ -66,10 +60,6 @@ def from_index(place: Place, show: Callable[[Connection, str, Sequence[str]], in
 
     with Index.fresh(place) if fresh is None else Index.rebuilt(place) as index:
         return show(index.connection, index.head, index.notes)
-
-
-def _answer(place: Place, options: Options) -> int:
-    return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 
 def _fresh(place: Place) -> tuple[Connection, str] | None:
@@ -111,7 +101,7 @@ def _print(con: Connection, place: Place, options: Options, head: str, notes: Se
     talk = [*notes, *warnings(con)]
     # while a journal is there kg itself is about to replace the files
     if head and place.folder and not os.path.exists(f"{place.state}/journal"):
-        talk += told(uncommitted(con, place.folder, [row[0] for row in found.rows]))
+        talk += named(uncommitted(con, place.folder, [row[0] for row in found.rows]))
     if options.format == "json":
         from kg.recall.document import document, dumped
 

@@ -36,7 +36,7 @@ what to look in
 
 what to print
   --limit N        at most N entities or lines (10)
-  --budget TOKENS  at most so much text, at 4 bytes a token (4000; 0 for all), whole entities
+  --budget TOKENS  at most so much text, at 3 bytes a token (4000; 0 for all), whole entities
   --format FORMAT  text, json (one object, {"kg.recall/v1": ...}) or md
   --json           the same as --format json
   --age            how old each fact is, in runs and in days

@@ -178,9 +178,9 @@ class _Scorer:
         part.matched = [_worth(t.forms, fields, norm) * t.idf for t in terms]
         part.words = sum(part.matched)
         if not part.words:  # what is over counts only where nothing else does
-            part.past = True
             part.matched = [_worth(t.forms, (past,), norm) * t.idf for t in terms]
             part.words = sum(part.matched)
+            part.past = part.words > 0
         whole = sum(t.idf for t in terms) or 1.0
         part.all = (
             1

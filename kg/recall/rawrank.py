@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CANDIDATES = 3000  # lines, and texts, that BM25 hands on
-# A word in as many lines is passed over where the query has rarer ones: BM25 looks at each line
-# that has it, and it tells hardly any apart.
+# A word in as many lines brings in none where the query has rarer ones: BM25 looks at each line
+# that has it. Of those that rarer words bring in, the ones that have it too still come first.
 OFTEN = 10_000
 
 
@@ -121,17 +121,38 @@ def _matches(
     rank = f"bm25({table}, 1.0, {weights.who}, {weights.days})"
     sql = f"select rowid, -{rank} from {table} where {table} match ? limit {OFTEN}"
     found = Matched({}, {})
-    common = []
+    common, rare = [], []
     for expression in expressions:
         rows = con.execute(sql, (expression,)).fetchall()
         if len(rows) == OFTEN:
             common.append(expression)
         else:
+            rare.append(expression)
             _add(found, rows, size)
-    if not found.score and common:
+    if found.score:
+        for expression in common:
+            _also(con, table, expression, rare, found)
+    elif common:
         _add(found, _together(con, sql, common), size)
     best = sorted(found.score, key=lambda n: (-found.score[n], n))[:CANDIDATES]
     return Matched({n: found.score[n] for n in best}, found.words)
+
+
+def _also(
+    con: sqlite3.Connection, table: str, common: str, rare: Iterable[str], found: Matched
+) -> None:
+    """Add the worth of a common word to what the rare ones found and that has it too.
+
+    As if said once in a line of usual length, where BM25 is the inverse document frequency.
+    """
+    size = con.execute(f"select count(*) from {table}_docsize").fetchone()[0]
+    sql = f"select count(*) from {table} where {table} match ?"
+    often = con.execute(sql, (common,)).fetchone()[0]
+    worth = log(1 + (size - often + 0.5) / (often + 0.5))
+    either = f"{common} AND ({' OR '.join(rare)})"
+    for (n,) in con.execute(f"select rowid from {table} where {table} match ?", (either,)):
+        found.score[n] += worth
+        found.words[n] += 1
 
 
 def _together(con: sqlite3.Connection, sql: str, common: list[str]) -> list[tuple[int, float]]:

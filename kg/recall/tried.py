@@ -6,9 +6,7 @@ step has just failed. Standard input is read by the caller, since only the surfa
 
 from __future__ import annotations
 
-from kg import place as places
-from kg.errors import KgError
-from kg.recall.asking import FAILED, FOUND, NOTHING, USAGE, say, warnings, write
+from kg.recall.asking import FOUND, NOTHING, found_by, say, told, warnings, write
 from kg.recall.hot import from_index
 from kg.recall.options import UsageError
 from kg.recall.traces import OUTCOMES, find, is_known, shown
@@ -120,22 +118,19 @@ def main(
 
     `stdin(n)` returns at most n bytes of standard input; it is called only for `-`.
     """
-    try:
-        asked = Asked(argv)
-        if asked.help:
-            write(HELP)
-            return FOUND
-        for line in places.unknown_variables(environ):
-            say(line)
-        place = places.find(asked.C or None, environ, cwd)
-        asked.text = _text(asked.words, stdin)
-        return from_index(place, lambda con, head, notes: _print(con, place, asked, head, notes))
-    except UsageError as error:
-        say(str(error))
-        return USAGE
-    except KgError as error:
-        say(str(error))
-        return FAILED
+    return told(lambda: _main(argv, environ, cwd, stdin))
+
+
+def _main(
+    argv: Sequence[str], environ: Mapping[str, str], cwd: str, stdin: Callable[[int], bytes]
+) -> int:
+    asked = Asked(argv)
+    if asked.help:
+        write(HELP)
+        return FOUND
+    place = found_by(asked.C, environ, cwd)
+    asked.text = _text(asked.words, stdin)
+    return from_index(place, lambda con, head, notes: _print(con, place, asked, head, notes))
 
 
 def _text(words: Sequence[str], stdin: Callable[[int], bytes]) -> str:
