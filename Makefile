@@ -1,5 +1,5 @@
 # make demo   run the main job on real input          make test    the whole test suite
-# make check  formatter, linter, types                make bench   what the README's numbers rest on
+# make check  formatter, linter, types                make bench   what the README's numbers rest on (DATA=FOLDER: more)
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -32,6 +32,12 @@ bench: $(VENV)/ready
 	$(BIN)/python scripts/bench/commit.py
 	$(BIN)/python scripts/bench/secrets.py
 	$(BIN)/python scripts/bench/tried.py
+	$(BIN)/python scripts/bench/warm_recall.py
+ifdef DATA
+	$(BIN)/python scripts/bench/names.py --data $(DATA)
+	$(BIN)/python scripts/bench/retrieval --data $(DATA)/retrieval
+	$(BIN)/python scripts/bench/peers.py --data $(DATA) --with $(VENV)/peers
+endif
 
 coverage: $(VENV)/ready
 	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n 0 -m "not slow"

@@ -125,6 +125,7 @@ def test_beliefs_and_turns_become_memories(tmp_path: Path) -> None:
     assert found["precisionmembench"]["kg all"]["should %"] == 100
     assert found["automemorybench"]["kg all"]["any@1"] == 100
     assert found["automemorybench"]["kg all"]["forbidden"] == 0
+    assert found["automemorybench"]["kg all"]["of"] == 1
     assert found["automemorybench"]["BM25 all"]["forbidden"] == 1
 
 

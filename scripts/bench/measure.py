@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import statistics
 import tempfile
 import time
@@ -96,7 +98,8 @@ def scrubbed() -> None:
     """Leave nothing of the user's git or kg settings in the environment."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "KG_", "XDG_"))]:
         del os.environ[name]
-    os.environ["HOME"] = tempfile.mkdtemp(prefix="kg-bench-home-")
+    home = os.environ["HOME"] = tempfile.mkdtemp(prefix="kg-bench-home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 
 

@@ -3,7 +3,8 @@
 One store a case, filled by `turns`. A question is one recall; its answer is the facts of the
 entities found, in order. A gold turn is found with the fact that it told or confirmed.
 gold@10 is the mean share of its gold turns that a question has among the first ten, in percent;
-`forbidden` counts answers that hold what must not come back.
+`forbidden` counts answers that hold what must not come back, `of` those that could have: kg is
+not told what is secret or of another workspace, so that it does not return is no merit of recall.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def measure(data: str, folder: str, *, baseline: bool) -> tuple[dict[str, Row], 
     docs, queries = (read_rows(data, name) for name in ("docs.jsonl", "queries.jsonl"))
     ranks: dict[tuple[str, str], Ranks] = {}
     leaks: dict[tuple[str, str], int] = {}
+    could: dict[tuple[str, str], int] = {}
     misses = []
     for group in dict.fromkeys(doc["group"] for doc in docs):
         turns = [doc for doc in docs if doc["group"] == group]
@@ -51,6 +53,7 @@ def measure(data: str, folder: str, *, baseline: bool) -> tuple[dict[str, Row], 
                 leaked = sorted(set(forbidden) & set(answered))
                 for key in ((system, "all"), (system, query["category"])):
                     leaks[key] = leaks.get(key, 0) + len(leaked)
+                    could[key] = could.get(key, 0) + len(set(forbidden))
                     ranks.setdefault(key, Ranks.none())
                     if gold:
                         ranks[key].add(answered, gold)
@@ -60,7 +63,8 @@ def measure(data: str, folder: str, *, baseline: bool) -> tuple[dict[str, Row], 
     order = sorted(ranks, key=lambda key: (key[1] != "all", key[1], key[0]))
     return {
         " ".join(key): {
-            **ranks[key].row(), "gold@10": ranks[key].share_at(10), "forbidden": leaks[key],
+            **ranks[key].row(), "gold@10": ranks[key].share_at(10),
+            "forbidden": leaks[key], "of": could[key],
         }
         for key in order
     }, misses  # fmt: skip
@@ -79,7 +83,7 @@ def _kg(folder: str, turns: list[Row], asked: list[Row]) -> Iterator[tuple[list[
             for fact in entity["facts"]
         ]
         gold = [keys.get(id_, id_) for id_ in query["gold"]]
-        yield answered, gold, [keys.get(id_, id_) for id_ in _forbidden(query)]
+        yield answered, gold, [keys[id_] for id_ in _forbidden(query) if id_ in keys]
 
 
 def _bm25(turns: list[Row], asked: list[Row]) -> Iterator[tuple[list[str], ...]]:
