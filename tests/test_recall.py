@@ -109,8 +109,8 @@ class TestText:
             store.edge(f"object/user-{at:03d}", "depends-on", "object/hub")
         store.commit()
         lines = store.recall("object/hub").out.splitlines()
-        assert sum("<- depends-on" in line for line in lines) == 40
-        assert lines[-1] == "  <- 60 more: kg recall --json object/hub"
+        assert sum("<- depends-on" in line for line in lines) == 20
+        assert lines[-1] == "  <- 80 more: kg recall --json object/hub"
         assert len(entities(store, "object/hub")[0]["edges"]) == 100
 
     def test_retracted(self, store: Store) -> None:

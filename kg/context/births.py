@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from kg.gitprogram import git
 from kg.recall import parse
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 
     from kg.place import Place
 
-VERSION = 2
+VERSION = 3
 _AT_ONCE = 4000  # files whose bytes are in memory
 _TABLES = """
 create table if not exists meta (version int, prefix text, head text);
-create table if not exists born (fact text primary key, n int, v text, src text, run text)
-    without rowid;
+create table if not exists born (fact integer primary key, n int, v text, src text, run text);
 """
+
+
+_Held = dict[int, tuple[str, str, str, str]]  # key, value, source and run of facts, by `number`
 
 
 class Birth(NamedTuple):
@@ -51,32 +54,64 @@ class _Step(NamedTuple):
     new: str
 
 
+class Births:
+    """When each fact of a store came to be. Close it, or use it in a `with` statement."""
+
+    def __init__(self, con: sqlite3.Connection) -> None:
+        """Read the order, by `number`, from a connection that is closed with this."""
+        self._con = con
+        self.order: dict[int, int] = dict(con.execute("select fact, n from born"))
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Let go of the file."""
+        self._con.close()
+
+    def of(self, key: str) -> Birth | None:
+        """Return the birth of a fact, None of one that history does not have."""
+        sql = "select n, v, src, run from born where fact = ?"
+        row = self._con.execute(sql, (number(key),)).fetchone()
+        return Birth(*row) if row else None
+
+
 def fact_key(id_: str, k: str, v: str, since: str) -> str:
     """Return what tells a fact from others; of an edge `k` is "-> " and the predicate."""
     return "\x1f".join((id_, k, fold(v), since))
 
 
-def births(place: Place, head: str) -> dict[str, Birth]:
-    """Return when each fact of a store came to be, by `fact_key`; {} outside git.
+def number(key: str) -> int:
+    """Return a key as 64 bits of a hash: hundreds of thousands of them are in memory."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), signed=True)
+
+
+def births(place: Place, head: str) -> Births:
+    """Return when each fact of a store came to be; nothing outside git.
 
     Raises:
         StoreError: the history cannot be read.
     """
     if not place.state or place.seed or not head:
-        return {}
+        return Births(_in_memory())
     file = index_file(place)
     folder, _, name = file.rpartition("/")
     path = f"{folder}/born{name.removeprefix('recall')}"
     try:
         os.makedirs(folder, exist_ok=True)
-        with Held(path + ".lock"), closing(_opened(path, place)) as con:
-            return _brought_up(con, place, head)
+        with Held(path + ".lock"):
+            return _brought_up(_opened(path, place), place, head)
     except (OSError, sqlite3.Error):  # nothing can be written, or it is no database any more
         with suppress(OSError):
             os.unlink(path)
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as con:
-            con.executescript(_TABLES)
-            return _brought_up(con, place, head)
+        return _brought_up(_in_memory(), place, head)
+
+
+def _in_memory() -> sqlite3.Connection:
+    con = sqlite3.connect(":memory:", isolation_level=None)
+    con.executescript(_TABLES)
+    return con
 
 
 def _opened(path: str, place: Place) -> sqlite3.Connection:
@@ -88,7 +123,15 @@ def _opened(path: str, place: Place) -> sqlite3.Connection:
     return con
 
 
-def _brought_up(con: sqlite3.Connection, place: Place, head: str) -> dict[str, Birth]:
+def _brought_up(con: sqlite3.Connection, place: Place, head: str) -> Births:
+    try:
+        return _read_up(con, place, head)
+    except BaseException:
+        con.close()
+        raise
+
+
+def _read_up(con: sqlite3.Connection, place: Place, head: str) -> Births:
     row = con.execute("select head from meta").fetchone()
     known = row[0] if row else ""
     if known != head:
@@ -100,7 +143,7 @@ def _brought_up(con: sqlite3.Connection, place: Place, head: str) -> dict[str, B
         con.execute("delete from meta")
         con.execute("insert into meta values (?, ?, ?)", (VERSION, place.prefix, head))
         con.execute("commit")
-    return {row[0]: Birth(*row[1:]) for row in con.execute("select fact, n, v, src, run from born")}
+    return Births(con)
 
 
 def _follows(place: Place, old: str, new: str) -> bool:
@@ -127,8 +170,8 @@ class _Noted:
     def __init__(self, con: sqlite3.Connection) -> None:
         self._con = con
         self._at: int = con.execute("select coalesce(max(n), 0) from born").fetchone()[0]
-        self._new: dict[str, tuple[str, str, str]] = {}
-        self._gone: set[str] = set()
+        self._new: _Held = {}
+        self._gone: set[int] = set()
 
     def add(self, place: Place, steps: list[_Step | None]) -> None:
         """Go some steps on."""
@@ -148,8 +191,8 @@ class _Noted:
         moved = self._gone & self._new.keys()
         gone = [(fact,) for fact in self._gone - moved]
         self._con.executemany("delete from born where fact = ?", gone)
-        new = sorted(self._new.keys() - moved)
-        rows = [(fact, at, *self._new[fact]) for at, fact in enumerate(new, start=self._at + 1)]
+        new = sorted((self._new[fact], fact) for fact in self._new.keys() - moved)
+        rows = [(fact, at, *said[1:]) for at, (said, fact) in enumerate(new, start=self._at + 1)]
         self._con.executemany("insert or replace into born values (?, ?, ?, ?, ?)", rows)
         self._at += len(rows)
         self._new, self._gone = {}, set()
@@ -175,7 +218,7 @@ def _log(place: Place, commits: str) -> Iterator[_Step | None]:
             yield _Step(old.strip("0") and old, new.strip("0") and new)
 
 
-def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str, str]]]:
+def _facts(place: Place, oids: list[str]) -> Iterator[_Held]:
     """Yield of each file its facts as they are born; nothing of what cannot be read."""
     data = "".join(f"{oid}\n" for oid in oids).encode()
     out = git(place.gitdir, ("cat-file", "--batch"), data=data) if oids else b""
@@ -188,7 +231,7 @@ def _facts(place: Place, oids: list[str]) -> Iterator[dict[str, tuple[str, str, 
         at = end + 2 + size
 
 
-def _held(data: bytes) -> dict[str, tuple[str, str, str]]:
+def _held(data: bytes) -> _Held:
     """Return the facts of an entity, or the claims of an edge."""
     kinds = [_of_entity, _of_edge]
     if b'"subject"' in data[:40]:  # where an edge has it: most often one parser is enough
@@ -199,16 +242,17 @@ def _held(data: bytes) -> dict[str, tuple[str, str, str]]:
     return {}
 
 
-def _of_edge(data: bytes) -> dict[str, tuple[str, str, str]]:
+def _of_edge(data: bytes) -> _Held:
     edge, _ = parse.edge(data)
     key = f"-> {edge.predicate}"
     return _sourced((edge.subject, key, edge.object, claim) for claim in edge.claims)
 
 
-def _of_entity(data: bytes) -> dict[str, tuple[str, str, str]]:
+def _of_entity(data: bytes) -> _Held:
     entity, _ = parse.entity(data)
     return _sourced((entity.id, fact.k, fact.v, fact.claim) for fact in entity.facts)
 
 
-def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> dict[str, tuple[str, str, str]]:
-    return {fact_key(i, k, v, c.since): (v, c.src, c.seen_run) for i, k, v, c in facts}
+def _sourced(facts: Iterable[tuple[str, str, str, parse.Claim]]) -> _Held:
+    keyed = ((fact_key(i, k, v, c.since), v, c.src, c.seen_run) for i, k, v, c in facts)
+    return {number(row[0]): row for row in keyed}

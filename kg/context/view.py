@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.context.births import Birth, births, fact_key
+from kg.context.births import Birth, births, fact_key, number
 from kg.errors import RefusedError
 from kg.format.order import DIGITS, Order, dump_order, parse_order
 from kg.format.order import PATH as ORDER
@@ -28,14 +29,18 @@ from kg.recall.tokens import tokens
 from kg.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import sqlite3
+    from collections.abc import Iterable, Iterator
 
+    from kg.context.births import Births
     from kg.graph import Graph
     from kg.graph.draft import Draft
 
 BUDGET = 100_000  # tokens
 SHARE = 0.15  # of a model's window, which leaves the rest for the work
 KEPT = 9  # the importance that is never forgotten
+LEAST = 12  # tokens of the shortest line there can be
+_UNBORN = 1 << 60  # after every birth
 _FACTS = (
     f"select e.id, p.facts, p.seen, {DORMANT} from ent e join page p on p.n = e.n"
     " left join roles r on r.n = e.roles where not e.archived order by e.id"
@@ -43,6 +48,16 @@ _FACTS = (
 _EDGES = (
     "select s, p, o, claims from edge where p not in ('same-as', 'different-from') order by path"
 )
+
+
+class _Said(NamedTuple):
+    """One fact before it is a line: `n` is its place among all births."""
+
+    weight: int
+    n: int
+    key: str
+    id: str
+    fact: Fact
 
 
 class Line(NamedTuple):
@@ -86,9 +101,9 @@ def view(graph: Graph, *, budget: int = BUDGET) -> View:
     Raises:
         RefusedError: the facts of importance 9 alone take more.
     """
-    lines = _ordered(known(graph), _order(graph))
-    kept = _within(lines, budget)
-    return View(lines=kept, budget=budget, forgotten=len(lines) - len(kept))
+    lines, count = _known(graph, budget // LEAST + 1 if budget else 0)
+    kept = _within(lines, budget, count)
+    return View(lines=_ordered(kept, _order(graph)), budget=budget, forgotten=count - len(kept))
 
 
 def consolidate(graph: Graph) -> str:
@@ -116,28 +131,48 @@ def known(graph: Graph) -> list[Line]:
 
     Of dormant ones those of importance 9, which are never forgotten.
     """
+    return _known(graph, 0)[0]
+
+
+def _known(graph: Graph, most: int) -> tuple[list[Line], int]:
+    """Return what is known, or the `most` that are worth most, and how much it is in all."""
     index = graph.index()
-    con = index.connection
-    born = births(graph.place, index.head)
+    with births(graph.place, index.head) as born:
+        count = 0
+
+        def counted() -> Iterator[_Said]:
+            nonlocal count
+            for said in _said(index.connection, born):
+                count += 1
+                yield said
+
+        kept = nlargest(most, counted(), key=_worth) if most else list(counted())
+        return [_line(born, said) for said in kept], count
+
+
+def _said(con: sqlite3.Connection, born: Births) -> Iterator[_Said]:
+    """Yield what is known, one after the other: a large store holds more than memory should."""
     rules = derive.rules(con.execute("select additions from meta").fetchone()[0])
     last: dict[str, tuple[str, bool]] = {}  # of each entity its last run, whether it is dormant
-    said: list[Fact] = []
-    ids: list[str] = []
     for id_, facts, seen, dormant in con.execute(_FACTS):
         last[id_] = seen, bool(dormant)
-        said += (found := facts_of(facts))
-        ids += [id_] * len(found)
+        yield from _live(born, rules, id_, facts_of(facts), last[id_])
     for subject, predicate, other, claims in con.execute(_EDGES):
-        found = tuple(Fact(f"-> {predicate}", other, "", claim) for claim in claims_of(claims))
-        said += found if subject in last else ()
-        ids += [subject] * len(found) if subject in last else []
-    lines = []
-    for id_, fact in zip(ids, said, strict=True):
-        seen, asleep = last[id_]
+        if subject in last:
+            edges = [Fact(f"-> {predicate}", other, "", claim) for claim in claims_of(claims)]
+            yield from _live(born, rules, subject, edges, last[subject])
+
+
+def _live(
+    born: Births, rules: derive.Rules, id_: str, facts: Iterable[Fact], when: tuple[str, bool]
+) -> Iterator[_Said]:
+    """Yield of the facts of one entity those that hold; `when` has its last run and dormancy."""
+    seen, asleep = when
+    for fact in facts:
         weight = derive.weight(fact, rules)
         if not derive.over(fact, seen) and (not asleep or weight >= KEPT):
-            lines.append(_line(born, id_, fact, weight))
-    return lines
+            key = fact_key(id_, fact.k, fact.v, fact.claim.since)
+            yield _Said(weight, born.order.get(number(key), _UNBORN), key, id_, fact)
 
 
 def capacity(lines: Iterable[Line], budget: int) -> int:
@@ -147,17 +182,21 @@ def capacity(lines: Iterable[Line], budget: int) -> int:
     return int(budget // usual)
 
 
-def _line(born: dict[str, Birth], id_: str, fact: Fact, importance: int) -> Line:
-    k, claim = fact.k, fact.claim
-    key = fact_key(id_, k, fact.v, claim.since)
-    birth = born.get(key) or Birth(1 << 60, fact.v, claim.src, claim.seen_run)
+def _worth(said: _Said) -> tuple[int, bool, int, str]:
+    return said.weight, bool(said.fact.claim.again), said.n, said.key
+
+
+def _line(born: Births, said: _Said) -> Line:
+    k, claim, id_ = said.fact.k, said.fact.claim, said.id
+    birth = born.of(said.key) or Birth(_UNBORN, said.fact.v, claim.src, claim.seen_run)
     v, src, run = birth.v, birth.src, birth.run
     what = f"{id_} {k.removeprefix('-> ')} -> {v}" if k.startswith("-> ") else f"{id_} {k} = {v}"
     since = f" (since {claim.since})" if claim.since else ""
     until = f" (until {claim.until})" if claim.until else ""
-    text = one_line(f"{importance} {_day(run)} {what}{since}{until} [{src}]")
-    name = sha256(f"{key}\x1f{src}".encode()).hexdigest()[:DIGITS]
-    return Line((birth.n, run_key(run)), importance, bool(claim.again), id_, k, v, name, text)
+    text = one_line(f"{said.weight} {_day(run)} {what}{since}{until} [{src}]")
+    name = sha256(f"{said.key}\x1f{src}".encode()).hexdigest()[:DIGITS]
+    born_at = (birth.n, run_key(run))
+    return Line(born_at, said.weight, bool(claim.again), id_, k, v, name, text)
 
 
 def _order(graph: Graph) -> tuple[str, ...]:
@@ -165,17 +204,19 @@ def _order(graph: Graph) -> tuple[str, ...]:
     return parse_order(data).names if data is not None else ()
 
 
-def _ordered(lines: list[Line], order: tuple[str, ...]) -> list[Line]:
+def _ordered(lines: list[Line], order: tuple[str, ...]) -> tuple[Line, ...]:
     """Return the lines as they were consolidated, then the others as they came to be."""
     place = {name: at for at, name in enumerate(order)}
     last = len(order)
-    return sorted(lines, key=lambda line: (place.get(line.name, last), line.born, line.name))
+    return tuple(sorted(lines, key=lambda line: (place.get(line.name, last), line.born, line.name)))
 
 
-def _within(lines: list[Line], budget: int) -> tuple[Line, ...]:
-    sizes = {id(line): _size(line) for line in lines}
-    left = budget - sum(sizes[id(line)] for line in lines if line.importance >= KEPT)
-    if budget and left < 0:
+def _within(lines: list[Line], budget: int, count: int) -> list[Line]:
+    """Return the lines that a budget has room for, of `count` that there are in all."""
+    if not budget:
+        return lines
+    left = budget - sum(_size(line) for line in lines if line.importance >= KEPT)
+    if left < 0:
         raise RefusedError(
             f"the facts of importance {KEPT} alone take {budget - left} tokens, over the budget of"
             f" {budget}: raise --budget, or lower the importance of some"
@@ -184,17 +225,16 @@ def _within(lines: list[Line], budget: int) -> tuple[Line, ...]:
     for line in sorted(
         lines, key=lambda line: (line.importance, line.again, line.born), reverse=True
     ):
-        if line.importance < KEPT and budget:
-            if sizes[id(line)] > left:
+        if line.importance < KEPT:
+            if _size(line) > left:
                 break  # what matters less has no room before what matters more
-            left -= sizes[id(line)]
+            left -= _size(line)
         kept.append(line)
-    spare = min(_spare(len(lines) - len(kept), len(lines)), len(kept))
-    while spare and kept[-1].importance < KEPT:
+    spare = _spare(count - len(kept), count)
+    while spare and kept and kept[-1].importance < KEPT:
         kept.pop()
         spare -= 1
-    wanted = set(map(id, kept))
-    return tuple(line for line in lines if id(line) in wanted)
+    return kept
 
 
 def _spare(forgotten: int, of: int) -> int:

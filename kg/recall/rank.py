@@ -260,7 +260,8 @@ def _candidates(query: Query, only: Only) -> tuple[list[int], set[int]]:
     for some in range(len(common) if not found else 0, 0, -1):
         every = _all(common[:some])
         found.update(_match(query, f"{{names}} : ({every})", common[:some], only))
-        found.update(_match(query, every, common[:some], only))
+        if sum(not row[0] for row in found.values()) < FEW:
+            found.update(_match(query, every, common[:some], only))
         if found:
             break
     awake = [n for n, row in found.items() if not row[0]]

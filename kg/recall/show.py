@@ -24,7 +24,7 @@ MEMBER, ITEM = "\x1f", "\x1e"  # between the members of an item, and between ite
 
 # So many relations each way, and traces, of one entity are shown as text; a thing that
 # everything depends on would fill the reader's context with what it did not ask for.
-MOST = 40
+MOST = 20
 # The predicates that hold judgements, which are no relations: `kg.model.JUDGING`, as SQL.
 JUDGING = "('same-as', 'different-from')"
 _PAGE = (
