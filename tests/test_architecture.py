@@ -25,6 +25,7 @@ LAYERS = {
     "gitprogram": 0,
     "model": 1,
     "sightings": 1,
+    "clusters": 1,
     "ontology": 1,
     "resolve": 2,
     "format": 3,
