@@ -19,15 +19,22 @@ def slug_of(name: str) -> tuple[str, bool]:
     NFKC, transliterated to ASCII by anyascii, lower case, anything else one `-`. A slug that
     comes out empty (`x`), too long (cut) or reserved is not whole and needs `suffixed`.
     """
-    from anyascii import anyascii
-
-    plain = anyascii(normalize("NFKC", name)).lower()
+    plain = in_ascii(normalize("NFKC", name)).lower()
     slug = _RUNS.sub("-", _APART.sub("-", plain)).strip("-._")
     if not slug:
         return "x", False
     if len(slug) > MAX_SLUG:
         return slug[: MAX_SLUG - _DIGITS - 1].strip("-._"), False
     return slug, slug.split(".")[0] not in DEVICES
+
+
+def in_ascii(text: str) -> str:
+    """Return text transliterated to ASCII."""
+    if text.isascii():
+        return text
+    from anyascii import anyascii
+
+    return anyascii(text)
 
 
 def suffixed(slug: str, type_name: str, name: str, first_src: str) -> str:
