@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from kg.clusters import Line, Pair, Standing, standing
 from kg.errors import NotFoundError, RefusedError
 from kg.format import (
     EDGES,
@@ -29,8 +30,10 @@ from kg.format import (
     parse_settings,
     raw_path,
 )
+from kg.format.resolver import PATH as RESOLVER
+from kg.format.resolver import parse_resolver, shipped
 from kg.format.settings import PATH as SETTINGS
-from kg.model import Edge, Entity, RawName, Source, split_id
+from kg.model import JUDGING, Edge, Entity, RawName, Source, split_id
 from kg.store import Snapshot
 from kg.text import fold
 
@@ -55,12 +58,16 @@ class Draft:
         data = snapshot.read(SETTINGS)
         self.settings = parse_settings(data) if data is not None else Settings()
         self.ontology = self.settings.ontology
+        measured = snapshot.read(RESOLVER)
+        self.cutoffs = parse_resolver(measured) if measured is not None else shipped()
         self._read_fan_out = frozenset(self.settings.fan_out)
         self._entities: dict[str, Entity | None] = {}
         self._edges: dict[Key, Edge | None] = {}
         self._files: dict[str, bytes | None] = {}
         self._names: dict[tuple[str, str], set[str]] = {}
         self._edges_put: dict[str, set[Key]] = {}
+        self._judged_put: dict[str, set[Key]] = {}  # by either end
+        self.put_since: dict[str, None] = {}  # entities put; who follows them takes them out
         self._dirty: dict[str | Key, None] = {}  # a dict keeps the order in which they came
         self._dirty_files: set[str] = set()
         self._placed: dict[str | Key, str] = {}  # what earlier takings have put where
@@ -117,6 +124,18 @@ class Draft:
         keys = {*(k for k in self._edges_of(id_) if k[0] == id_), *self._edges_put.get(id_, ())}
         return [e for e in (self.edge(key) for key in sorted(keys)) if e is not None]
 
+    def standings(self, id_: str) -> dict[Pair, Standing]:
+        """Return what stands of the judgements on each pair that an entity is in."""
+        keys = {k for k in self._edges_of(id_) if k[1] in JUDGING}
+        keys |= self._judged_put.get(id_, set())
+        lines: dict[Pair, list[Line]] = {}
+        for key in keys:
+            edge = self.edge(key)
+            if edge is not None and self.entity(edge.subject) and self.entity(edge.object):
+                said = [(j.by, j.verdict, j.run) for j in edge.judgements]
+                lines.setdefault((edge.subject, edge.object), []).extend(said)
+        return {pair: standing(said) for pair, said in lines.items()}
+
     def file(self, path: str) -> bytes | None:
         """Return the bytes of any other file, None where there is none."""
         if path in self._files:
@@ -134,6 +153,7 @@ class Draft:
         """Remove an entity's file."""
         self._entities[id_] = None
         self._dirty[id_] = None
+        self.put_since[id_] = None
 
     def put(self, entity: Entity) -> None:
         """Put an entity; one that is as it was costs nothing."""
@@ -143,6 +163,7 @@ class Draft:
         for name in _names(entity):
             self._names.setdefault((split_id(entity.id)[0], name), set()).add(entity.id)
         self._dirty[entity.id] = None
+        self.put_since[entity.id] = None
 
     def rewrite(self, item: str | Key) -> None:
         """Write an entity or edge even if its value is as it was, where its bytes are not."""
@@ -155,6 +176,8 @@ class Draft:
             return
         self._edges[edge.key] = edge
         self._edges_put.setdefault(edge.subject, set()).add(edge.key)
+        for end in (edge.subject, edge.object) if edge.judgements else ():
+            self._judged_put.setdefault(end, set()).add(edge.key)
         self._dirty[edge.key] = None
 
     def remove_edge(self, key: Key) -> None:

@@ -25,9 +25,12 @@ from kg.errors import (
 from kg.format import Settings, parse_settings
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import check_version
+from kg.graph.blocks import Blocks
 from kg.graph.draft import Draft
+from kg.graph.linking import Linker
 from kg.graph.message import commit_message
 from kg.graph.observation import Observation, parse_observation
+from kg.graph.pairing import Rules
 from kg.graph.record import Recording
 from kg.graph.recorded import Answer, Recorded
 from kg.graph.screening import Redacted, screened
@@ -67,14 +70,21 @@ class Graph:
         self.not_now = ""  # why nothing can be written at the moment, as the caller knows it
         self.delivered: list[Answer] = []  # what the outbox kept and this process has written
         self._index: Index | None = None
+        self._blocks: Blocks | None = None
         if not place.seed:
             heal(self.repository)
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Let go of the index, and of the names."""
         if self._index is not None:
             self._index.close()
             self._index = None
+        self._let_go_of_blocks()
+
+    def _let_go_of_blocks(self) -> None:
+        if self._blocks is not None:
+            self._blocks.close()
+            self._blocks = None
 
     # reading
 
@@ -121,6 +131,15 @@ class Graph:
             lambda id_: [(s, p, o) for s, p, o, _ in index.edges_of(id_)],
             index.path_of,
         )
+
+    def linker(self, draft: Draft) -> Linker:
+        """Return what decides mentions on a draft of HEAD."""
+        rules = Rules.of_store(draft.cutoffs, draft.ontology)
+        if self._blocks is None or self._blocks.rules != rules:
+            self._let_go_of_blocks()
+            self._blocks = Blocks(self.place, rules)
+        self._blocks.refresh()
+        return Linker(draft, self._blocks)
 
     # writing
 
@@ -262,11 +281,12 @@ class Graph:
 
         def plan(snapshot: Snapshot) -> Sequence[Planned]:
             draft = self._draft_to_write(snapshot)
+            linker = self.linker(draft)
             recorded.clear()
             planned = []
             for (run, agent), group in groupby(said, lambda o: (o.run, o.agent)):
                 members = list(group)
-                done = [Recording(draft, o, self._near_while_writing).run() for o in members]
+                done = [Recording(linker, o, self._near_while_writing).run() for o in members]
                 recorded.append(done)
                 session = members[0].session
                 message = commit_message(
@@ -310,15 +330,18 @@ class Graph:
 
     def _follow(self, written: Written) -> None:
         """Tell the index what was just committed, so that the next reader finds it up to date."""
-        if self._index is not None and written.commits:
-            changes = {
-                p: d
-                for one in written.planned
-                for p, d in one.changes.items()
-                if "/" in p or p == SETTINGS
-            }
-            before, after = written.before, written.after
-            self._index.advance(before.tree, after.tree, after.commit, changes)
+        if not written.commits:
+            return
+        changes = {
+            path: data
+            for one in written.planned
+            for path, data in one.changes.items()
+            if "/" in path or path == SETTINGS
+        }
+        before, after = written.before, written.after
+        for derived in (self._index, self._blocks):
+            if derived is not None:
+                derived.advance(before.tree, after.tree, after.commit, changes)
 
 
 def _author(agent: str, at: int) -> Author:

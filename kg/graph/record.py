@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from kg.clusters import RESOLVER, SAME, pair_of
 from kg.errors import MissingSourceError, NotFoundError, RefusedError
 from kg.format import dump_trace, trace_path
-from kg.graph.draft import Draft
+from kg.graph.linking import Linker
 from kg.graph.observation import (
     Anchor,
     Mention,
@@ -29,8 +30,10 @@ from kg.graph.sources import Sources
 from kg.model import (
     JUDGING,
     Claim,
+    Edge,
     Entity,
     Fact,
+    Judgement,
     Sighting,
     Source,
     Trace,
@@ -41,8 +44,7 @@ from kg.model import (
     value_text,
 )
 from kg.ontology import Term, Type
-from kg.resolve import Decision, Matched, Pending, decide, slug_of, suffixed
-from kg.resolve.decision import identifying_facts
+from kg.resolve import Decision, Matched, Pending, slug_of, suffixed
 from kg.sightings import (
     Outcome,
     edge_still_retracted,
@@ -59,14 +61,13 @@ Near = Callable[[str], list[str]]  # what someone wrote -> ids they may have mea
 class Recording:
     """One observation being recorded on a draft."""
 
-    def __init__(self, draft: Draft, said: Observation, near: Near) -> None:
-        self._draft, self._said, self._near = draft, said, near
+    def __init__(self, linker: Linker, said: Observation, near: Near) -> None:
+        self._linker, self._said, self._near = linker, said, near
+        self._draft = draft = linker.draft
         self._ids: dict[str, str] = {}
-        self._identifying: dict[str, list[SaidFact]] = {}
-        keys = draft.ontology.keys
+        self._told: dict[str, list[SaidFact]] = {}
         for fact in said.facts:
-            if fact.k in keys and keys[fact.k].identifying:
-                self._identifying.setdefault(fact.entity, []).append(fact)
+            self._told.setdefault(fact.entity, []).append(fact)
         self._sources = Sources(draft, said)
         self.recorded = Recorded(run=said.run, agent=said.agent, raw=self._sources.raw)
 
@@ -102,11 +103,8 @@ class Recording:
 
     def _resolve(self, mention: Mention) -> tuple[str, Decision]:
         kind = self._draft.ontology.type(mention.type)
-        candidates = self._draft.named(kind.prefix, mention.name)
-        told = identifying_facts(self._told(mention), self._draft.ontology)
-        policy = self._draft.settings.exact(kind.name)
-        decision = decide(mention.name, candidates, told, policy, self._draft.ontology)
-        if isinstance(decision, Matched):
+        decision = self._linker.decide(kind, mention.name, self._facts_of(mention))
+        if isinstance(decision, Matched) and decision.by != "score":
             return decision.id, decision
         id_ = self._new_id(kind, mention, decision)
         if self._draft.entity(id_) is None:
@@ -114,7 +112,23 @@ class Recording:
             self._draft.put(
                 Entity(id=id_, type=kind.name, name=mention.name, first_run=run, last_seen_run=run)
             )
+        if isinstance(decision, Matched):
+            self._link(id_, decision, self._first_source(mention))
         return id_, decision
+
+    def _link(self, id_: str, decision: Matched, src: str) -> None:
+        """Put the resolver's judgement that a new entity is one with another."""
+        evidence = decision.evidence
+        if evidence is None or evidence.cutoffs.upper is None:
+            raise AssertionError("a match by score has its evidence")
+        cutoffs = evidence.cutoffs
+        judged = Judgement(
+            by=RESOLVER, verdict=SAME, run=self._said.run, src=src, score=str(evidence.score),
+            upper=str(cutoffs.upper), lower=str(cutoffs.lower), scorer=cutoffs.scorer,
+        )  # fmt: skip
+        one, other = pair_of(id_, decision.id)
+        edge = Edge(subject=one, predicate="same-as", object=other, judgements=(judged,))
+        self._draft.put_edge(edge)
 
     def _new_id(self, kind: Type, mention: Mention, decision: Decision) -> str:
         if not (self._said.text or self._anchors(mention)):
@@ -123,16 +137,22 @@ class Recording:
             )
         slug, whole = slug_of(mention.name)
         taken = whole and self._draft.entity(f"{kind.prefix}/{slug}") is not None
-        if not whole or taken or isinstance(decision, Pending):
+        namesake = isinstance(decision, Pending) and decision.namesake
+        if not whole or taken or namesake:
             slug = suffixed(slug, kind.name, mention.name, self._first_source(mention))
         return f"{kind.prefix}/{slug}"
 
-    def _told(self, mention: Mention) -> list[Fact]:
-        """Return the observation's own facts about a mention, as far as they identify it."""
+    def _facts_of(self, mention: Mention) -> list[Fact]:
+        """Return what the observation says about a mention, as far as it can be compared."""
+        keys = self._draft.ontology.keys
         return [
-            Fact(k=f.k, v=f.v, src="raw/x.txt#L1", seen_run=self._said.run)
-            for f in self._identifying.get(mention.ref, ())
-        ]
+            Fact(
+                k=said.k, v=said.v, src="raw/x.txt#L1", seen_run=self._said.run,
+                since=said.options.since, until=said.options.until,
+            )
+            for said in self._told.get(mention.ref, ())
+            if said.k in keys and not self._draft.ontology.takes_entity(keys[said.k])
+        ]  # fmt: skip
 
     def _first_source(self, mention: Mention) -> str:
         """Return where the mention is first spoken of: what tells namesakes apart."""

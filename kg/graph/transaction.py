@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kg.graph.draft import Draft
+from kg.graph.linking import Linker
 from kg.graph.observation import parse_observation
 from kg.graph.rawtext import check_raw
 from kg.graph.record import Recording
@@ -52,7 +52,7 @@ class Transaction:
         self._texts: list[dict[str, Any]] = []
         self._said: dict[str, list[dict[str, Any]]] = {}
         self._refs: dict[str, Resolved] = {}
-        self._trial: Draft | None = None
+        self._trial: Linker | None = None
         self.answer = Answer()
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class Transaction:
         """Put a text into raw/, so that its lines can be sources."""
         data = check_raw(text).encode()
         self._texts.append({"text": text})
-        return Captured(self._draft().add_raw(self._run, self._agent, data)[0])
+        return Captured(self._linker().draft.add_raw(self._run, self._agent, data)[0])
 
     def resolve(self, type_: str, name: str) -> Resolved:
         """Mention a thing by type and name; it is looked up, or created."""
@@ -92,7 +92,7 @@ class Transaction:
         text = self._texts[-1]["text"] if self._texts else mention["name"]
         raw = {"text": text, "entities": [mention]}
         said = parse_observation(raw, run=self._run, agent=self._agent, at=0)
-        (found,) = Recording(self._draft(), said, self._graph.near).run().mentions
+        (found,) = Recording(self._linker(), said, self._graph.near).run().mentions
         return Resolved(found.id, found.decision)
 
     def fact(self, entity: str, k: str, v: Value, *, src: str, **options: Any) -> None:  # noqa: ANN401
@@ -127,8 +127,8 @@ class Transaction:
     def _observations(self) -> list[dict[str, Any]]:
         return [*self._texts, *([dict(self._said)] if self._said else [])]
 
-    def _draft(self) -> Draft:
+    def _linker(self) -> Linker:
         """Return the draft on which what is said is tried out; it is thrown away."""
         if self._trial is None:
-            self._trial = self._graph.draft(self._graph.at())
+            self._trial = self._graph.linker(self._graph.draft(self._graph.at()))
         return self._trial

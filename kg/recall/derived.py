@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Self
 from kg import place as places
 from kg.recall.engine import BUSY, index_uris
 from kg.recall.lock import Held
-from kg.recall.source import Git, GitFailedError, GitMissingError
+from kg.recall.source import Git, GitFailedError, GitMissingError, committed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kg.place import Place
     from kg.recall.source import Change
@@ -103,6 +103,20 @@ class Derived:
             with suppress(OSError), Held(self._file + ".lock"):
                 _remove(self._file)
         self.refresh()
+
+    def advance(self, old: str, tree: str, head: str, changes: Mapping[str, bytes | None]) -> None:
+        """Apply a commit that the caller has just made; paths are relative to the store.
+
+        Does nothing where this is not at the tree `old` or is busy: the next reader catches up.
+        """
+        rows = committed(changes, tree)
+        if not self._on_disk:
+            if self.tree == old:
+                self._step(self.connection, old, tree, head, rows)
+            return
+        with suppress(OSError, sqlite3.Error), Held(self._file + ".lock", 0):
+            self._open_to_write()
+            self._step(self.connection, old, tree, head, rows)
 
     # --- what it holds, for heirs to say ---
 
@@ -204,7 +218,7 @@ class Derived:
     def _fill(
         self, con: sqlite3.Connection, changes: Iterable[Change], tree: str, head: str
     ) -> None:
-        with _transaction(con):
+        with transaction(con):
             self._apply(con, changes, empty=True)
             con.execute("update meta set tree = ?, head = ?", (tree, head))
         self.tree, self.head = tree, head
@@ -212,7 +226,7 @@ class Derived:
     def _step(
         self, con: sqlite3.Connection, old: str, tree: str, head: str, changes: Iterable[Change]
     ) -> None:
-        with _transaction(con):
+        with transaction(con):
             if con.execute("select tree from meta").fetchone()[0] != old:
                 return
             if tree != old:
@@ -276,7 +290,8 @@ class Derived:
 
 
 @contextmanager
-def _transaction(con: sqlite3.Connection) -> Iterator[None]:
+def transaction(con: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done within, or nothing of it."""
     con.execute("begin immediate")
     try:
         yield

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from kg.recall import near, schema
 from kg.recall.derived import Derived
 from kg.recall.engine import index_file
 from kg.recall.forms import squash
 from kg.recall.load import Loader
-from kg.recall.lock import Held
-from kg.recall.source import Git, changed_to, folder_changes, order, read_by_kg
+from kg.recall.source import Git, folder_changes
 from kg.recall.used import counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import sqlite3
+    from collections.abc import Iterable
 
     from kg.place import Place
     from kg.recall.source import Change
@@ -30,27 +27,6 @@ class Index(Derived):
     def of(cls, place: Place) -> Self:
         """Return an empty one for a store."""
         return cls(place, index_file(place), place.prefix)
-
-    def advance(
-        self, old_tree: str, new_tree: str, new_head: str, changes: Mapping[str, bytes | None]
-    ) -> None:
-        """Apply a commit that the caller has just made; paths are relative to the store.
-
-        Does nothing where the index is not at `old_tree` or is busy: the next reader catches up.
-        """
-        wide = len(new_tree) == 64  # hex digits: a repository of sha256 ids
-        rows = [
-            changed_to(path, "" if data is None else _blob_id(data, wide=wide), data)
-            for path, data in sorted(changes.items(), key=lambda item: order(item[0]))
-            if read_by_kg(path)
-        ]
-        if not self._on_disk:
-            if self.tree == old_tree:
-                self._step(self.connection, old_tree, new_tree, new_head, rows)
-            return
-        with suppress(OSError, sqlite3.Error), Held(self._file + ".lock", 0):
-            self._open_to_write()
-            self._step(self.connection, old_tree, new_tree, new_head, rows)
 
     def ids_named(self, type_prefix: str, folded: str) -> list[str]:
         """Return the entities of a type ("org") with a name or alias of that folded form."""
@@ -104,9 +80,3 @@ class Index(Derived):
 
     def _in_folder(self) -> Iterable[Change]:
         return folder_changes(self.place.folder) if self.place.folder else ()
-
-
-def _blob_id(data: bytes, *, wide: bool) -> str:
-    whole = b"blob %d\0" % len(data) + data
-    made: Any = hashlib.sha256(whole) if wide else hashlib.sha1(whole, usedforsecurity=False)
-    return str(made.hexdigest())

@@ -8,17 +8,18 @@ whose repository it is does not matter.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import threading
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from kg.errors import StoreError
 from kg.gitprogram import command, environ
 from kg.recall.parse import MAX_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _KINDS = {"store.json": 0, "raw": 1, "tried": 2, "edges": 3, "entities": 4}
 TOO_LARGE = "is larger than {} MB"
@@ -57,6 +58,22 @@ def changed_to(path: str, oid: str, data: bytes | None) -> Change:
     if data is not None and len(data) > MAX_FILE and not path.startswith("raw/"):
         return Change(path, oid, None, TOO_LARGE.format(MAX_FILE >> 20))
     return Change(path, oid, data)
+
+
+def committed(changes: Mapping[str, bytes | None], tree: str) -> list[Change]:
+    """Return what a commit of these files (None for gone) changes, in order; `tree` is its tree."""
+    wide = len(tree) == 64  # hex digits: a repository of sha256 ids
+    return [
+        changed_to(path, "" if data is None else _blob_id(data, wide=wide), data)
+        for path, data in sorted(changes.items(), key=lambda item: order(item[0]))
+        if read_by_kg(path)
+    ]
+
+
+def _blob_id(data: bytes, *, wide: bool) -> str:
+    whole = b"blob %d\0" % len(data) + data
+    made: Any = hashlib.sha256(whole) if wide else hashlib.sha1(whole, usedforsecurity=False)
+    return str(made.hexdigest())
 
 
 def order(path: str) -> tuple[int, str]:

@@ -1,11 +1,23 @@
-"""What a mention refers to. Pure: it decides on what it is shown and touches no file.
+"""What a mention refers to, and what two names have in common. Pure: it touches no file.
 
-Today an entity is looked up by id, exact name or alias; the scorers, the bands and the
-measured cutoffs join here as further sources of candidates, and `Decision` stays what the
-write path consumes.
+`forms` reads a name, `scorers` compare two, `blocking` finds what is worth comparing, `bands`
+say what a score means, and `decision` what becomes of a mention.
 """
 
-from kg.resolve.decision import Created, Decision, Matched, Pending, decide
+from kg.resolve.decision import (
+    Created,
+    Decision,
+    Evidence,
+    Matched,
+    Pending,
+    Rival,
+    Spoken,
+    band,
+    decide,
+)
 from kg.resolve.names import slug_of, suffixed
 
-__all__ = ["Created", "Decision", "Matched", "Pending", "decide", "slug_of", "suffixed"]
+__all__ = [
+    "Created", "Decision", "Evidence", "Matched", "Pending", "Rival", "Spoken", "band", "decide",
+    "slug_of", "suffixed",
+]  # fmt: skip

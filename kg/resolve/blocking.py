@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 
 # `word` is "<type>\t<token>", so that names of different types never meet.
 TABLES = """
-create table reading (n integer primary key, ent text, type text, name text);
+create table reading (n integer primary key, ent text, type text, name text, born text);
 create index reading_ent on reading (ent);
+create index reading_born on reading (born);
 create table token (word text, n int, size int, hard int, hards int, primary key (word, n))
     without rowid;
 create table key (word text, n int, primary key (word, n)) without rowid;
 create table half (word text, n int, primary key (word, n)) without rowid;
 """
+LAST = "\uffff"  # after whatever is born
 AT_ONCE = 64  # candidates compared before asking whether more are wanted
 MISSPELT_FROM = 6  # letters; of shorter names, every other is one edit away
 _SOME = 200  # names with one intact half are compared; those with more are no misspelling of it
@@ -64,12 +66,12 @@ class Names:
         """Use the tables in `con`; `scorer_of` gives the scorer of a type."""
         self._con, self._scorer_of = con, scorer_of
 
-    def add(self, ent: str, type_name: str, names: Iterable[str]) -> None:
-        """Add an entity's names."""
+    def add(self, ent: str, type_name: str, names: Iterable[str], born: str = "") -> None:
+        """Add an entity's names; `born` says when it came to be, in a form that sorts."""
         for name in names:
             for form in self._scorer_of(type_name).read(name, type_name):
-                sql = "insert into reading values (null, ?, ?, ?)"
-                n = self._con.execute(sql, (ent, type_name, name)).lastrowid or 0
+                sql = "insert into reading values (null, ?, ?, ?, ?)"
+                n = self._con.execute(sql, (ent, type_name, name, born)).lastrowid or 0
                 self._put(n, type_name, form)
 
     def remove(self, ent: str) -> None:
@@ -83,12 +85,12 @@ class Names:
         self._con.execute("delete from reading where ent = ?", (ent,))
 
     def alike(
-        self, type_name: str, name: str, cut: Fraction, most: int = 0, but: str = ""
+        self, type_name: str, name: str, cut: Fraction, most: int = 0, before: str = LAST
     ) -> list[Alike]:
         """Return the entities of a type with a name that scores `cut` (above 0) or more.
 
-        Best first, each once, all of them or the `most` best; `but` is left out. No pair is
-        missed, whatever the names.
+        Best first, each once, all of them or the `most` best, those born before `before` alone.
+        No pair is missed, whatever the names.
         """
         scorer = self._scorer_of(type_name)
         best: dict[str, Alike] = {}
@@ -96,14 +98,14 @@ class Names:
             for chunk in _batched(self._candidates(type_name, form, cut)):
                 if most and _settled(best, most, chunk[0]):
                     break
-                for ent, other in self._named(chunk):
-                    score = scorer.score(name, other, type_name) if ent != but else Fraction(0)
+                for ent, other in self._named(chunk, before):
+                    score = scorer.score(name, other, type_name)
                     if score >= cut and (ent not in best or score > best[ent].score):
                         best[ent] = Alike(ent, other, score)
         ordered = sorted(best.values(), key=lambda one: (-one.score, one.ent))
         return ordered[:most] if most else ordered
 
-    def misspelt(self, type_name: str, name: str, but: str = "") -> list[tuple[str, str]]:
+    def misspelt(self, type_name: str, name: str, before: str = LAST) -> list[tuple[str, str]]:
         """Return (entity, name) of what is one or two slips of the pen away, and no number."""
         found: dict[str, str] = {}
         for form in self._scorer_of(type_name).read(name, type_name):
@@ -113,8 +115,8 @@ class Names:
                 rows = self._con.execute(sql, (word,)).fetchall()
                 if len(rows) > _SOME:
                     continue
-                for ent, other in self._named(rows):
-                    if ent != but and self._slip(form, other, type_name):
+                for ent, other in self._named(rows, before):
+                    if self._slip(form, other, type_name):
                         found.setdefault(ent, other)
         return sorted(found.items())
 
@@ -150,10 +152,10 @@ class Names:
         for n, both, other in self._con.execute(sql, values):
             yield n, Fraction(both, size + other - both)
 
-    def _named(self, candidates: Iterable[Candidate]) -> list[tuple[str, str]]:
+    def _named(self, candidates: Iterable[Candidate], before: str) -> list[tuple[str, str]]:
         wanted = [n for n, _ in candidates]
-        sql = f"select ent, name from reading where n in ({_marks(wanted)})"
-        return self._con.execute(sql, wanted).fetchall()
+        sql = f"select ent, name from reading where n in ({_marks(wanted)}) and born < ?"
+        return self._con.execute(sql, (*wanted, before)).fetchall()
 
     def _slip(self, form: Form, other: str, type_name: str) -> bool:
         from rapidfuzz.distance import OSA

@@ -43,7 +43,28 @@ _DIGITS = re.compile(r"[0-9]+")
 _ROMAN = {
     roman: str(number)
     for number, roman in enumerate(
-        "ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split(), start=2
+        [
+            "ii",
+            "iii",
+            "iv",
+            "v",
+            "vi",
+            "vii",
+            "viii",
+            "ix",
+            "x",
+            "xi",
+            "xii",
+            "xiii",
+            "xiv",
+            "xv",
+            "xvi",
+            "xvii",
+            "xviii",
+            "xix",
+            "xx",
+        ],
+        start=2,
     )
     if len(roman) > 1  # a single letter is a letter
 }

@@ -89,19 +89,18 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> Fraction:
 def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
     if not one.tokens or not other.tokens:
         return ZERO
+    squashed = _squashed(one, other)
     if one.hard - other.hard and other.hard - one.hard:
-        return _squashed(one, other)  # api-1 and api-2: different numbers name different things
+        return squashed  # api-1 and api-2: different numbers name different things
     if type_name == "Person":
         return _compare_people(one, other)
     if one.hard != other.hard:
-        return max(_squashed(one, other), min(BARRED, jaccard(one.tokens, other.tokens)))
+        return max(squashed, min(BARRED, jaccard(one.tokens, other.tokens)))
     if one.tokens == other.tokens:
         moved = one.squash != other.squash and type_name in ("Object", "Location")
         return REORDERED if moved else ONE
-    found = max(_squashed(one, other), jaccard(one.tokens, other.tokens))
-    if type_name == "Object" and found < WRITTEN and _published_alike(one, other):
-        return WRITTEN
-    return found
+    published = type_name == "Object" and _published_alike(one, other)
+    return max(squashed, WRITTEN if published else ZERO, jaccard(one.tokens, other.tokens))
 
 
 def _squashed(one: Form, other: Form) -> Fraction:
