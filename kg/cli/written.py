@@ -13,7 +13,7 @@ from kg.cli.output import answer, say, talk
 if TYPE_CHECKING:
     from kg.graph import Answer, Recorded
     from kg.graph.learning import Heard
-    from kg.graph.recorded import Stated
+    from kg.graph.recorded import Mentioned, Stated
     from kg.ontology import Ontology
 
 
@@ -50,10 +50,7 @@ def _show_recorded(one: Recorded) -> None:
     if one.raw:
         say(f"{one.raw}#L1")
     for mention in one.mentions:
-        shown = mention.to_json()
-        more = f" by {shown['by']}" if "by" in shown else ""
-        others = f", perhaps {' or '.join(shown['candidates'])}" if "candidates" in shown else ""
-        say(f"{shown['decision']}{more}: {mention.id}{others}")
+        _show_mention(mention)
     for told in one.facts:
         _show_stated(told, "=")
     for told in one.edges:
@@ -62,6 +59,20 @@ def _show_recorded(one: Recorded) -> None:
         say(f"{outcome}: {path}")
     for told in (*one.retracted, *one.renamed):
         _show_stated(told, "=")
+
+
+def _show_mention(mention: Mentioned) -> None:
+    shown = mention.to_json()
+    more = f" by {shown['by']}" if "by" in shown else ""
+    others = f", perhaps {' or '.join(shown['candidates'])}" if "candidates" in shown else ""
+    if mention.id != shown.get("of", mention.id):
+        others = f", one with {shown['of']}"
+    say(f"{shown['decision']}{more}: {mention.id}{others}")
+    if "score" in shown:
+        cutoffs = f"{shown['lower']}..{shown['upper'] or 'off'}"
+        say(f"    {shown['score']} like {shown['like']} ({shown['scorer']}, review {cutoffs})")
+    if "because" in shown:
+        say(f"    because: {shown['because']}")
 
 
 def _show_stated(one: Stated, sign: str) -> None:

@@ -9,6 +9,7 @@ from kg.graph.recorded import Recorded, Stated
 from kg.model import value_text
 from kg.text import one_line
 
+MAX_DECISIONS = 100  # told in one message; the links themselves say the same of theirs
 MAX_SUBJECT = 72  # what `git log --oneline` shows on a terminal, by custom
 
 
@@ -21,10 +22,18 @@ def commit_message(
     recorded: Sequence[Recorded] = (),
     session: str = "",
 ) -> str:
-    """Return subject and trailers (`Run`, `Agent`, `Op`, `Session`, `Contradiction`)."""
+    """Return subject and trailers.
+
+    `Run`, `Agent`, `Op`, `Session`, `Decision` (of mentions that the bands decided) and
+    `Contradiction`.
+    """
     trailers = [("Run", run), ("Agent", agent), ("Op", op)]
     if session:
         trailers.append(("Session", session))
+    decided = [words for r in recorded for m in r.mentions if (words := m.in_words())]
+    trailers += [("Decision", words) for words in decided[:MAX_DECISIONS]]
+    if len(decided) > MAX_DECISIONS:
+        trailers.append(("Decision", f"and {len(decided) - MAX_DECISIONS} more"))
     against = {f"{s.id} {s.k}" for r in recorded for s in r.contradictions}
     trailers += [("Contradiction", one) for one in sorted(against)]
     shown = _cut(one_line(subject or _in_words(recorded)))

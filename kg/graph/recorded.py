@@ -7,6 +7,7 @@ from typing import Any
 
 from kg.model import Value
 from kg.resolve import Created, Decision, Matched
+from kg.resolve.bands import Cutoffs
 from kg.sightings import Outcome
 
 
@@ -20,17 +21,41 @@ class Mentioned:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON contract shows it."""
-        found: dict[str, Any] = {"ref": self.ref, "id": self.id}
-        if isinstance(self.decision, Matched):
-            return found | {"decision": "matched", "by": self.decision.by}
-        if isinstance(self.decision, Created):
-            return found | {"decision": "created"}
-        candidates = list(self.decision.candidates)
-        return found | {
-            "decision": "pending",
-            "candidates": candidates,
-            "because": self.decision.because,
-        }
+        return {"ref": self.ref, "id": self.id, **decision_to_json(self.decision)}
+
+    def in_words(self) -> str:
+        """Return what was decided by the bands as a commit's trailer has it, "" for the rest."""
+        shown = decision_to_json(self.decision)
+        if "scorer" not in shown:
+            return ""
+        near = f" {shown['score']} like {shown['nearest']}" if "score" in shown else ""
+        cutoffs = f"{shown['scorer']} {shown['lower']}..{shown['upper'] or 'off'}"
+        because = f": {shown['because']}" if "because" in shown else ""
+        return f"{self.id} {shown['decision']}{near} ({cutoffs}){because}"
+
+
+def decision_to_json(decision: Decision) -> dict[str, Any]:
+    """Return a decision as the JSON contract shows it, with whatever it rests on."""
+    if isinstance(decision, Created):
+        return {"decision": "created", **_cutoffs_to_json(decision.cutoffs)}
+    if isinstance(decision, Matched):
+        found: dict[str, Any] = {"decision": "matched", "by": decision.by, "of": decision.id}
+    else:
+        candidates = list(decision.candidates)
+        found = {"decision": "pending", "candidates": candidates, "because": decision.because}
+    if decision.evidence is None:
+        return found
+    evidence = decision.evidence
+    near = {"nearest": evidence.nearest, "like": evidence.name, "score": str(evidence.score)}
+    return found | near | _cutoffs_to_json(evidence.cutoffs)
+
+
+def _cutoffs_to_json(cutoffs: Cutoffs | None) -> dict[str, Any]:
+    if cutoffs is None:
+        return {}
+    upper = str(cutoffs.upper) if cutoffs.upper is not None else None
+    said = {"scorer": cutoffs.scorer, "upper": upper, "lower": str(cutoffs.lower)}
+    return {**said, "bound": cutoffs.bound} if cutoffs.bound else said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
