@@ -152,12 +152,14 @@ class Graph:
         run: str = "",
         agent: str = "",
         subject: str = "",
+        person: str = "",
         keep: bool = True,
     ) -> Answer:
         """Commit observations: all of them or none, one commit for each run and agent.
 
         `run` and `agent` stand in where an observation names none; else now, and the git
-        identity. `subject` is the commit's first line, else it is said in words of facts. What
+        identity. `subject` is the commit's first line, else it is said in words of facts.
+        `person` is who judges, where it is a person; an agent's judgement is a suggestion. What
         is already there changes nothing and commits nothing. A write refused for a reason that
         passes is kept in the outbox and `queued` in the answer, unless not `keep`.
 
@@ -173,11 +175,12 @@ class Graph:
         said = [parse_observation(raw, run=run, agent=agent, at=0) for raw in told]
         try:
             self.deliver()
-            return self._record(said, op, redacted, subject)
+            return self._record(said, op, redacted, subject, person)
         except PassingError as error:
             if not keep:
                 raise
-            name = self.outbox.keep(json.dumps({"op": op, "observations": told}).encode())
+            kept = {"op": op, "observations": told, "person": person}
+            name = self.outbox.keep(json.dumps(kept).encode())
             return Answer(queued=str(error), kept_as=name)
 
     def transaction(self, subject: str = "", *, run: str = "", agent: str = "") -> Transaction:
@@ -199,7 +202,7 @@ class Graph:
             try:
                 kept = json.loads(data)
                 said = [parse_observation(o, run="", agent="", at=0) for o in kept["observations"]]
-                answers.append(self._record(said, kept["op"]))
+                answers.append(self._record(said, kept["op"], person=kept.get("person", "")))
             except DirtyError:
                 waiting = True  # in the way of this one, and of what rests on it
             except (StoreError, FormatVersionError):
@@ -276,6 +279,7 @@ class Graph:
         op: str,
         redacted: Sequence[Redacted] = (),
         subject: str = "",
+        person: str = "",
     ) -> Answer:
         recorded: list[list[Recorded]] = []
 
@@ -286,7 +290,8 @@ class Graph:
             planned = []
             for (run, agent), group in groupby(said, lambda o: (o.run, o.agent)):
                 members = list(group)
-                done = [Recording(linker, o, self._near_while_writing).run() for o in members]
+                near = self._near_while_writing
+                done = [Recording(linker, o, near, person).run() for o in members]
                 recorded.append(done)
                 session = members[0].session
                 message = commit_message(

@@ -47,6 +47,11 @@ def _in_words(recorded: Sequence[Recorded]) -> str:
     traces = sum(outcome == "new" for r in recorded for _, outcome in r.tried)
     if names:
         return f"Rename {names[0].id} to {value_text(names[0].v)}"
+    judged = [j for r in recorded for j in r.judged]
+    if judged:
+        one = judged[0]
+        more = f" and {len(judged) - 1} more" if len(judged) > 1 else ""
+        return f"Judge {one.one} and {one.other} {one.verdict}{more}"
     if gone:
         return f"Retract {_one(gone[0])}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
     if len(news) == 1 and not traces:

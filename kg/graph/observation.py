@@ -16,6 +16,7 @@ from kg.graph.rawtext import check_raw, render_conversation, when
 from kg.model import (
     MAX_NAME,
     OUTCOMES,
+    VERDICTS,
     Claim,
     Value,
     check_agent,
@@ -29,6 +30,7 @@ from kg.model import (
 
 T = TypeVar("T")
 _ANCHOR = ("quote", "lines", "src", "in")
+WITHDRAWN = "withdrawn"  # whoever judged says nothing of the pair any more
 _OPTIONS = ("kind", "basis", "importance", "since", "until")
 
 
@@ -121,6 +123,16 @@ class SaidName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaidJudgement:
+    """That two things are one, or are not, or that it is not known; or that this is taken back."""
+
+    one: str
+    other: str
+    verdict: str
+    anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What one run and agent saw, in one text, and what it makes of it."""
 
@@ -135,6 +147,7 @@ class Observation:
     tried: tuple[SaidTrace, ...] = ()
     retract: tuple[SaidRetraction, ...] = ()
     rename: tuple[SaidName, ...] = ()
+    judge: tuple[SaidJudgement, ...] = ()
 
 
 def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) -> Observation:
@@ -177,6 +190,7 @@ def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Obser
         tried=_each(raw, "tried", _trace),
         retract=_each(raw, "retract", _retraction),
         rename=_each(raw, "rename", _name),
+        judge=_each(raw, "judge", _judgement),
     )
     refs = [m.ref for m in made.entities]
     if len(set(refs)) != len(refs):
@@ -278,6 +292,18 @@ def _name(raw: Mapping[str, Any]) -> SaidName:
     _only(raw, ("entity", "name", *_ANCHOR))
     return SaidName(
         entity=_ref(raw, "entity"), name=check_name(raw.get("name")), anchor=_anchor(raw, "name")
+    )
+
+
+def _judgement(raw: Mapping[str, Any]) -> SaidJudgement:
+    _only(raw, ("one", "other", "verdict", *_ANCHOR))
+    verdict = _ref(raw, "verdict")
+    if verdict not in (*VERDICTS, WITHDRAWN):
+        choices = ", ".join((*VERDICTS, WITHDRAWN))
+        raise RefusedError(f"verdict is {verdict!a}: use one of {choices}")
+    anchor = _anchor(raw, "judgement")
+    return SaidJudgement(
+        one=_ref(raw, "one"), other=_ref(raw, "other"), verdict=verdict, anchor=anchor
     )
 
 

@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from kg.clusters import RESOLVER, SAME, pair_of
+from kg.clusters import PERSON, RESOLVER, SAME, UNSURE, pair_of
 from kg.errors import MissingSourceError, NotFoundError, RefusedError
 from kg.format import dump_trace, trace_path
+from kg.graph.judging import judge
 from kg.graph.linking import Linker
 from kg.graph.observation import (
+    WITHDRAWN,
     Anchor,
     Mention,
     Observation,
     Options,
     SaidEdge,
     SaidFact,
+    SaidJudgement,
     SaidName,
     SaidRetraction,
     SaidTrace,
@@ -61,8 +64,9 @@ Near = Callable[[str], list[str]]  # what someone wrote -> ids they may have mea
 class Recording:
     """One observation being recorded on a draft."""
 
-    def __init__(self, linker: Linker, said: Observation, near: Near) -> None:
+    def __init__(self, linker: Linker, said: Observation, near: Near, person: str = "") -> None:
         self._linker, self._said, self._near = linker, said, near
+        self._person = person  # who judges, where it is no agent
         self._draft = draft = linker.draft
         self._ids: dict[str, str] = {}
         self._told: dict[str, list[SaidFact]] = {}
@@ -85,6 +89,8 @@ class Recording:
             self._retract(gone)
         for name in self._said.rename:
             self._rename(name)
+        for judged in self._said.judge:
+            self._judge(judged)
         return self.recorded
 
     # mentions
@@ -365,6 +371,15 @@ class Recording:
         self.recorded.renamed.append(
             Stated(id=id_, k="name", v=said.name, src=str(source), outcome="new")
         )
+
+    def _judge(self, said: SaidJudgement) -> None:
+        """Record a person's judgement, or an agent's suggestion of one."""
+        source = self._sources.of(said.anchor, "judgement")
+        by = f"{PERSON}{self._person}" if self._person else f"agent:{self._said.agent}"
+        verdict = UNSURE if said.verdict == WITHDRAWN else said.verdict
+        line = Judgement(by=by, verdict=verdict, run=self._said.run, src=str(source))
+        ends = self._id(said.one), self._id(said.other)
+        self.recorded.judged.append(judge(self._linker, *ends, said.verdict, line))
 
     def _names(self, id_: str) -> list[str]:
         entity = self._entity(id_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kg.clusters import Standing
 from kg.model import Value
 from kg.resolve import Created, Decision, Matched
 from kg.resolve.bands import Cutoffs
@@ -82,6 +83,32 @@ class Stated:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What became of a judgement: by whom, and what stands of the pair and its cluster since.
+
+    `outcome` is judged, suggested (an agent's, which links nothing), withdrawn, known, or told
+    late (the same judge has spoken in a later run). `canonical` is what both go by, where they
+    are one.
+    """
+
+    one: str
+    other: str
+    verdict: str
+    by: str
+    outcome: str
+    standing: Standing
+    canonical: str = ""
+    disputed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        said = {name: getattr(self, name) for name in ("one", "other", "verdict", "by", "outcome")}
+        stands = {"verdict": self.standing.verdict, "by": list(self.standing.by)}
+        found = {**said, "stands": stands, "disputed": self.disputed}
+        return {**found, "canonical": self.canonical} if self.canonical else found
+
+
 @dataclass(slots=True, kw_only=True)
 class Recorded:
     """What became of one observation."""
@@ -96,6 +123,7 @@ class Recorded:
     tried: list[tuple[str, str]] = field(default_factory=list)  # path, outcome
     retracted: list[Stated] = field(default_factory=list)
     renamed: list[Stated] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
     commit: str = ""
 
     @property
@@ -117,6 +145,7 @@ class Recorded:
             "tried": [{"path": path, "outcome": outcome} for path, outcome in self.tried],
             "retracted": [s.to_json() for s in self.retracted],
             "renamed": [s.to_json() for s in self.renamed],
+            "judged": [j.to_json() for j in self.judged],
         }
 
 

@@ -13,7 +13,7 @@ from kg.graph.observation import parse_observation
 
 Redacted = tuple[tuple[str, str], ...]  # (where, kind)
 _FIXED = frozenset({"src", "run", "at"})  # their grammar leaves no room for one
-_PARTS = ("facts", "edges", "tried", "retract", "rename")
+_PARTS = ("facts", "edges", "tried", "retract", "rename", "judge")
 
 
 def screened(
