@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 
 DONE, USAGE, FAILED = 0, 2, 3
 
+# What coding agents set for the commands they run, and ours.
+AGENTS = (
+    "KG_AGENT", "AI_AGENT", "AGENT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CODEX_SANDBOX",
+    "CODEX_THREAD_ID", "OPENCODE", "CURSOR_AGENT", "CURSOR_TRACE_ID", "GEMINI_CLI",
+    "COPILOT_AGENT", "AIDER_MODEL",
+)  # fmt: skip
+
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
+    "Resolve": ("compare", "review", "judge", "unmerge", "measure"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
 }
 
@@ -103,6 +111,16 @@ class Session:
         """The agent of this session, "" for the git identity."""
         return os.environ.get("KG_AGENT", "")
 
+    def person(self) -> str:
+        """Return who is at the terminal, "" where that may be an agent.
+
+        A person has a terminal and none of the variables that agents set for what they start.
+        """
+        known = [name for name in AGENTS if os.environ.get(name)]
+        if known or sys.stdin is None or not sys.stdin.isatty():
+            return ""
+        return self.graph().agent_here()
+
 
 def committer() -> tuple[str, str] | None:
     """Return who commits as the environment says it, as git itself would take it."""
@@ -141,6 +159,7 @@ def commands() -> list[str]:
     import kg.cli.context
     import kg.cli.meant
     import kg.cli.read
+    import kg.cli.resolve
     import kg.cli.write  # noqa: F401 - importing registers
 
     return list(cli.commands)

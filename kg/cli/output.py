@@ -16,6 +16,12 @@ def answer(name: str, value: Any) -> None:  # noqa: ANN401
     print(json_text(text))  # noqa: T201
 
 
+def answer_line(name: str, value: Any) -> None:  # noqa: ANN401
+    """Print one JSON answer on a line of its own, for commands that give several."""
+    text = json.dumps({f"kg.{name}/v1": value}, ensure_ascii=False)
+    print(json_text(text))  # noqa: T201
+
+
 def say(*parts: str) -> None:
     """Print one line of the answer."""
     print(one_line(" ".join(part for part in parts if part)))  # noqa: T201

@@ -9,22 +9,23 @@ import click
 
 from kg.cli.app import FAILED, Session
 from kg.cli.output import answer, say, talk
+from kg.clusters import CONFLICT
 
 if TYPE_CHECKING:
     from kg.graph import Answer, Recorded
     from kg.graph.learning import Heard
-    from kg.graph.recorded import Mentioned, Stated
+    from kg.graph.recorded import Judged, Mentioned, Stated
     from kg.ontology import Ontology
 
 
 def write(
     ctx: click.Context, observations: list[dict[str, Any]], op: str, *,
-    json_: bool, redact: bool = False,
+    json_: bool, redact: bool = False, person: str = "",
 ) -> None:  # fmt: skip
     """Write, print what became of it, and exit 3 where it was kept for later."""
     session: Session = ctx.obj
     found = session.writable().remember(
-        observations, op=op, redact=redact, run=session.run, agent=session.agent
+        observations, op=op, redact=redact, run=session.run, agent=session.agent, person=person
     )
     if json_:
         answer(op, found.to_json())
@@ -59,6 +60,8 @@ def _show_recorded(one: Recorded) -> None:
         say(f"{outcome}: {path}")
     for told in (*one.retracted, *one.renamed):
         _show_stated(told, "=")
+    for judged in one.judged:
+        _show_judged(judged)
 
 
 def _show_mention(mention: Mentioned) -> None:
@@ -73,6 +76,19 @@ def _show_mention(mention: Mentioned) -> None:
         say(f"    {shown['score']} like {shown['like']} ({shown['scorer']}, review {cutoffs})")
     if "because" in shown:
         say(f"    because: {shown['because']}")
+
+
+def _show_judged(judged: Judged) -> None:
+    say(f"{judged.outcome}: {judged.one} and {judged.other} {judged.verdict} ({judged.by})")
+    stands = judged.standing
+    if judged.disputed:
+        say("    disputed: people judge them one and not one, so all are answered apart")
+    elif stands.verdict == CONFLICT:
+        say(f"    conflict: {' and '.join(stands.by)} judge them differently, so they stay apart")
+    elif judged.canonical:
+        say(f"    one thing now, under {judged.canonical}")
+    if judged.outcome == "suggested":
+        say("    a suggestion: it links nothing until a person judges (kg review)")
 
 
 def _show_stated(one: Stated, sign: str) -> None:
