@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from kg.place import Place
     from kg.recall.derived import Derived
-    from kg.recall.match import Row
+    from kg.recall.only import Row
     from kg.recall.options import Options
     from kg.recall.rawrank import Hit, Hits
 
