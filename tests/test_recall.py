@@ -198,9 +198,7 @@ class TestSameAs:
     def test_latest_that_links(
         self, store: Store, judgements: list[tuple[str, str, str]], line: str
     ) -> None:
-        """A person's word decides before the resolver's, and two minds are told of; an agent's
-        never counts.
-        """
+        """A person's word goes before the resolver's, two minds are told of, no agent's counts."""
         store.entity("object/a")
         store.entity("object/b")
         store.judge("object/a", "object/b", *judgements)
