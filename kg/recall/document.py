@@ -12,14 +12,11 @@ from kg.recall.parse import Claim, Trace, claims_of
 from kg.recall.show import (
     ITEM,
     MEMBER,
-    disputes,
+    Kin,
     leading,
     newest_first,
     order,
-    others,
     runs_since,
-    same_as,
-    whole,
 )
 from kg.recall.tokens import tokens
 from kg.text import json_text
@@ -88,30 +85,27 @@ def entity(con: Connection, row: Row, found: Found, options: Options) -> dict[st
     type_, name, aliases, facts, contested, first, seen, archived = con.execute(
         _PAGE, (n,)
     ).fetchone()
-    kin = others(con, row)
-    linked = same_as(id_, kin)
-    ids = [id_, *(one.id for one in linked)]
+    kin = Kin(con, row)
     called = aliases.split(MEMBER) if aliases else []
     parts = found.parts.get(n)
     return {
         "id": id_,
         "type": type_,
         "name": name,
-        "aliases": list(dict.fromkeys([*called, *(a for one in kin for a in one.aliases)])),
+        "aliases": list(dict.fromkeys([*called, *(a for one in kin.files for a in one.aliases)])),
         "facts": [
             {"k": k, "v": _typed(v, tag), **_members(con, Claim(*claim), options), **_of(id_, of)}
-            for of, (k, v, tag, *claim) in newest_first(whole(id_, facts, kin), contested)
+            for of, (k, v, tag, *claim) in newest_first(kin.facts(facts), contested)
         ],
-        "edges": list(_edges(con, ids, options)),
-        "same_as": [{"id": one.id, "name": one.name, "by": one.by} for one in linked],
+        "edges": list(_edges(con, kin.ids, options)),
+        "same_as": [{"id": one.id, "name": one.name, "by": one.by} for one in kin.linked],
         "disputed": [
-            {"ids": pair, "verdict": verdict, "by": by}
-            for _, pair, verdict, by in disputes(con, id_)
+            {"ids": pair, "verdict": verdict, "by": by} for _, pair, verdict, by in kin.disputes
         ],
         "contested": list(_contested(contested)),
-        "tried": list(_tried(con, ids)),
+        "tried": list(_tried(con, kin.ids)),
         "first_run": first,
-        "last_seen_run": max([seen, *(one.seen for one in kin)], key=order),
+        "last_seen_run": kin.seen(seen),
         "dormant": dormant,
         "archived": bool(archived),
         **({"score": _score(parts)} if options.explain else {}),

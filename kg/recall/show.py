@@ -32,6 +32,9 @@ _PAGE = (
     "select p.type, p.name, p.facts, p.contested, p.seen, e.archived"
     " from page p join ent e on e.n = p.n where p.n = ?"
 )
+_JUDGED = (
+    "select 1 from cluster where id = ?1 union all select 1 from dispute where id = ?1 limit 1"
+)
 # All other files of what a cluster has in it, by its canonical; none where that is no canonical.
 _OTHERS = (
     "select c.id, p.name, c.by, p.aliases, p.facts, p.seen from cluster c join ent e on e.id = c.id"
@@ -94,40 +97,47 @@ class Other:
         self.facts = facts_of(facts)
 
 
-def others(con: Connection, row: Row) -> list[Other]:
-    """Return what else the answer to a row is made of, [] for what is in no cluster."""
-    return [Other(found) for found in con.execute(_OTHERS, (row[1], row[0]))]
+class Kin:
+    """What the answer to a row is made of: of a cluster all members, else the entity alone.
 
-
-def same_as(id_: str, kin: Sequence[Other]) -> list[Other]:
-    """Return of the other members of a cluster each once, though several files have its id."""
-    return list({one.id: one for one in reversed(kin) if one.id != id_}.values())[::-1]
-
-
-def disputes(con: Connection, id_: str) -> list[tuple[str, list[str], str, list[str]]]:
-    """Return (of which member, the pair, verdict, who says so) of what people do not agree on.
-
-    The verdict is "conflict" where they judge the pair differently, and "different" where it
-    is linked all the same.
+    `ids` are theirs, `files` all but the row's own, `linked` the other members, each once.
+    `disputes` are (of which member, the pair, verdict, who says so) of what people do not agree
+    on: "conflict" where they judge a pair differently, "different" where it is linked all the
+    same.
     """
-    rows = con.execute(_DISPUTES, (id_,))
-    return [(of, [one, other], verdict, by.split(MEMBER)) for of, one, other, verdict, by in rows]
+
+    __slots__ = ("disputes", "files", "ids", "linked")
+
+    def __init__(self, con: Connection, row: Row) -> None:
+        n, id_, _ = row
+        judged = con.execute(_JUDGED, (id_,)).fetchone()
+        self.files = [Other(found) for found in con.execute(_OTHERS, (id_, n))] if judged else []
+        once = {one.id: one for one in reversed(self.files) if one.id != id_}
+        self.linked = list(once.values())[::-1]
+        self.ids = [id_, *[one.id for one in self.linked]]
+        self.disputes = [
+            (of, [one, other], verdict, by.split(MEMBER))
+            for of, one, other, verdict, by in (con.execute(_DISPUTES, (id_,)) if judged else ())
+        ]
+
+    def facts(self, own: str) -> list[tuple[str, list[str]]]:
+        """Return (member, fact) by key, what several members tell once; `own` are the row's."""
+        told = [(self.ids[0], fact) for fact in facts_of(own)]
+        if not self.files:
+            return told
+        found: dict[tuple[str, str, str], tuple[str, list[str]]] = {}
+        for member, fact in told + [(one.id, fact) for one in self.files for fact in one.facts]:
+            found.setdefault((fact[0], fold(fact[1]), fact[8]), (member, fact))
+        return sorted(found.values(), key=lambda one: one[1][0])
+
+    def seen(self, own: str) -> str:
+        """Return the run that saw any of them last; `own` is the row's."""
+        return max([own, *[one.seen for one in self.files]], key=order)
 
 
 def facts_of(column: str) -> list[list[str]]:
     """Return the facts of a column, each as (k, v, tag, claim)."""
     return [fact.split(MEMBER) for fact in column.split(ITEM)] if column else []
-
-
-def whole(id_: str, facts: str, kin: Sequence[Other]) -> list[tuple[str, list[str]]]:
-    """Return (member, fact) of all facts of a cluster by key, what several members tell once."""
-    told = [(id_, fact) for fact in facts_of(facts)]
-    if not kin:
-        return told
-    found: dict[tuple[str, str, str], tuple[str, list[str]]] = {}
-    for member, fact in told + [(one.id, fact) for one in kin for fact in one.facts]:
-        found.setdefault((fact[0], fold(fact[1]), fact[8]), (member, fact))
-    return sorted(found.values(), key=lambda one: one[1][0])
 
 
 def leading(way: str, ids: Sequence[str]) -> tuple[str, list[str], str]:
@@ -202,28 +212,27 @@ def _lines(con: Connection, row: Row, age: bool) -> Iterator[str]:
     type_, name, facts, contested, seen, archived = con.execute(_PAGE, (n,)).fetchone()
     named = "" if name == id_.split("/")[-1] else f"  {name}"
     yield f"{id_}  ({type_}){named}"
-    kin = others(con, row)
-    ids = [id_, *[one.id for one in same_as(id_, kin)]]
-    for _, (k, v, _, *claim) in newest_first(whole(id_, facts, kin), contested):
+    kin = Kin(con, row)
+    for _, (k, v, _, *claim) in newest_first(kin.facts(facts), contested):
         yield f"  {k} = {v}{_marks(claim)}"
         yield f"      src: {claim[0] or 'missing'}{_aged(con, claim) if age else ''}"
-    yield from _edges(con, ids, "->", age)
-    yield from _edges(con, ids, "<-", age)
-    yield from _linked(con, id_, kin)
+    yield from _edges(con, kin.ids, "->", age)
+    yield from _edges(con, kin.ids, "<-", age)
+    yield from _linked(id_, kin)
     if contested:
         yield "  contested: " + ", ".join(map(_counted, contested.split(ITEM)))
-    yield from _tried(con, ids)
+    yield from _tried(con, kin.ids)
     if archived:
         yield "  archived"
     if dormant:
-        yield f"  dormant: last seen {max([seen, *[one.seen for one in kin]], key=order)}"
+        yield f"  dormant: last seen {kin.seen(seen)}"
 
 
-def _linked(con: Connection, id_: str, kin: Sequence[Other]) -> Iterator[str]:
-    for one in same_as(id_, kin):
+def _linked(id_: str, kin: Kin) -> Iterator[str]:
+    for one in kin.linked:
         named = "" if one.name == one.id.split("/")[-1] else f"  {one.name}"
         yield f"  same as: {one.id}{named} ({', '.join(one.by)})"
-    for of, pair, verdict, by in disputes(con, id_):
+    for of, pair, verdict, by in kin.disputes:
         yield f"  disputed: {_disputed(id_, of, pair, verdict, by)}: see kg review"
 
 
