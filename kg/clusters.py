@@ -78,14 +78,13 @@ def clusters(standings: Mapping[Pair, Standing]) -> list[Cluster]:
     """
     links = [pair for pair, said in standings.items() if said.verdict == SAME]
     apart = [pair for pair, said in standings.items() if said.separates]
-    found = []
-    for members in components(links):
-        if not _holds(members, apart):
-            found.append(Cluster(members, disputed=False))
-            continue
-        sure = [p for p in links if p[0] in members and standings[p].by != (RESOLVER,)]
-        found += [Cluster(rest, disputed=_holds(rest, apart)) for rest in components(sure)]
-    return sorted(found)
+    whole = components(links)
+    torn = _holding(whole, apart)
+    inside = {id_ for members in torn for id_ in members}
+    rest = components(p for p in links if p[0] in inside and standings[p].by != (RESOLVER,))
+    still = _holding(rest, apart)
+    found = [Cluster(members, disputed=False) for members in whole if members not in torn]
+    return sorted(found + [Cluster(members, disputed=members in still) for members in rest])
 
 
 def components(links: Iterable[Pair]) -> list[tuple[str, ...]]:
@@ -112,6 +111,8 @@ def canonical(first_runs: Mapping[str, str]) -> str:
     return min(first_runs, key=lambda id_: (run_order(first_runs[id_]), id_))
 
 
-def _holds(members: Iterable[str], apart: Iterable[Pair]) -> bool:
-    inside = set(members)
-    return any(one in inside and other in inside for one, other in apart)
+def _holding(groups: Iterable[tuple[str, ...]], apart: Iterable[Pair]) -> set[tuple[str, ...]]:
+    """Return the groups that hold both of a pair."""
+    group_of = {id_: group for group in groups for id_ in group}
+    pairs = ((group_of.get(one, ()), group_of.get(other, ())) for one, other in apart)
+    return {group for group, same in pairs if group and group is same}

@@ -129,12 +129,14 @@ class Store:
                     "claims": [claim], "seen_again": []}),
         )  # fmt: skip
 
-    def judge(self, subject: str, other: str, *judgements: tuple[str, str, str]) -> None:
-        """Write a same-as edge from (by, verdict, run)."""
+    def judge(
+        self, subject: str, other: str, *judgements: tuple[str, str, str], how: str = "same-as"
+    ) -> None:
+        """Write a file of judgements from (by, verdict, run)."""
         lines = [{"by": b, "verdict": v, "run": r, "src": f"{RAW}#L1"} for b, v, r in judgements]
         self.put(
-            edge_path(subject, "same-as", other),
-            dumped({"subject": subject, "predicate": "same-as", "object": other,
+            edge_path(subject, how, other),
+            dumped({"subject": subject, "predicate": how, "object": other,
                     "judgements": lines}),
         )  # fmt: skip
 

@@ -59,7 +59,7 @@ class TestText:
             fact("deprecated", v=False),
             name="The Ledger",
         )
-        store.entity("object/main-ledger")
+        store.entity("object/main-ledger", fact("status", "stable", 3), fact("tier", "silver", 3))
         store.judge("object/ledger", "object/main-ledger", ("person:ada", "same", RUN))
         for at in range(5):
             store.put(f"raw/r{1785343268 + at}-scoper.{at:08x}.txt", f"{at}\n")
@@ -188,21 +188,23 @@ class TestSameAs:
             ([("person:ada", "same", RUN)], "  same as: object/b (person:ada)"),
             ([("resolver", "same", RUN)], "  same as: object/b (resolver)"),
             ([("agent:scoper", "same", RUN)], ""),
-            ([("person:ada", "same", RUN), ("person:bob", "different", "r1785343268")], ""),
+            ([("person:ada", "same", RUN), ("person:ada", "different", "r1785343268")], ""),
             ([("person:ada", "different", RUN), ("person:bob", "same", "r1785343268")],
-             "  same as: object/b (person:bob)"),
+             "  disputed: person:ada and person:bob judge object/b differently: see kg review"),
+            ([("person:ada", "unsure", RUN), ("resolver", "same", "r1785343268")], ""),
             ([("resolver", "same", RUN), ("person:bob", "different", RUN)], ""),
         ],
     )  # fmt: skip
     def test_latest_that_links(
         self, store: Store, judgements: list[tuple[str, str, str]], line: str
     ) -> None:
-        """The latest judgement of a person or the resolver decides; an agent's never does."""
+        """A person's word goes before the resolver's, two minds are told of, no agent's counts."""
         store.entity("object/a")
         store.entity("object/b")
         store.judge("object/a", "object/b", *judgements)
         store.commit()
-        found = [text for text in store.recall("object/a").out.splitlines() if "same as" in text]
+        out = store.recall("object/a").out
+        found = [text for text in out.splitlines() if "same as" in text or "disputed" in text]
         assert found == ([line] if line else [])
         assert "same-as" not in store.recall("object/a").out
 

@@ -45,11 +45,13 @@ def content(index: Index) -> dict[str, list[Any]]:
         con.execute("insert into grams (grams, rank) values ('integrity-check', 1)")
     wanted = {
         "entities": "select p.path, p.oid, type, name, aliases, p.facts, first, seen, contested,"
-        " said, p.agents, id, archived, last, r.agents, r.floor, strength, importance,"
-        " names, terms, d.facts, edges, tried, past"
+        " said, p.agents, id, e.archived, last, r.agents, r.floor, strength, importance,"
+        " p.archived, names, terms, d.facts, edges, tried, past"
         " from page p join ent e using (n) join doc d using (n) join roles r on r.n = e.roles",
         "keys": "select path, kind, folded, squash, bare from key k join page p on p.n = k.ent",
-        "edges": "select path, s, p, o, claims, judged, verdict, by from edge",
+        "edges": "select path, s, p, o, claims, judgements from edge",
+        "clusters": "select * from cluster",
+        "disputes": "select * from dispute",
         "traces": "select path, last, fields, words, masked, id from trace t"
         " join about a on a.trace = t.n",
         "raw": "select * from raw",

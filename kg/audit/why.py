@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What stands behind one fact or edge."""
+    """What stands behind one fact or edge; `asked` is the member of its cluster one asked for."""
 
     id: str
     k: str
@@ -47,8 +47,14 @@ class Evidence:
     agent: str
     lines: tuple[Line, ...]
     entry: Entry | None
+    asked: str = ""
     again: tuple[Sighting, ...] = ()
     retraction: Retraction | None = None
+
+    @property
+    def filed_under(self) -> str:
+        """Where it is filed, "" if that is the entity one asked for."""
+        return self.id if self.asked and self.id != self.asked else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON contract shows it."""
@@ -58,6 +64,8 @@ class Evidence:
             "lines": [{"n": x.number, "text": x.text, "cited": x.cited} for x in self.lines],
             "seen_again": [{"by": s.by, "run": s.run, "src": s.src} for s in self.again],
         }  # fmt: skip
+        if self.filed_under:
+            found["filed_under"] = self.filed_under
         if self.entry is not None:
             found["commit"] = {
                 "id": self.entry.commit,
@@ -75,26 +83,35 @@ class Evidence:
 def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
     """Return the evidence for an entity's facts and edges, or for those of one key or predicate.
 
-    Retracted ones are included where a key is named.
+    Of a cluster for those of all its members, first of the one that was asked for. Retracted ones
+    are included where a key is named.
 
     Raises:
         NotFoundError: no such entity, or nothing under that key; names the nearest.
     """
     draft = graph.draft(graph.at())
-    entity = draft.existing(id_, graph.near)
-    edges = [e for e in draft.edges_of(id_) if e.claims]
+    asked = draft.existing(id_, graph.near)
+    kin = (draft.entity(other) for other in graph.index().kin_of(id_) if other != id_)
+    whole = [asked, *(entity for entity in kin if entity is not None)]
+    edges = {e.id: [edge for edge in draft.edges_of(e.id) if edge.claims] for e in whole}
+    found = [one for entity in whole for one in _of(graph, entity, edges[entity.id], key)]
+    if key and not found:
+        known = {f.k for entity in whole for f in entity.facts}
+        known |= {e.predicate for some in edges.values() for e in some}
+        raise NotFoundError(_nothing(id_, key, known))
+    return [replace(one, asked=id_) for one in found]
+
+
+def _of(graph: Graph, entity: Entity, edges: list[Edge], key: str) -> list[Evidence]:
+    """Return the evidence for what is filed under one entity."""
     facts = [f for f in entity.facts if key in ("", f.k)]
-    history = _maybe(lambda: list(entries(graph, entity_paths(id_)))) if facts else None
+    history = _maybe(lambda: list(entries(graph, entity_paths(entity.id)))) if facts else None
     found = [_fact(graph, entity, f, history or []) for f in facts]
     found += [
         _edge(graph, e, claim) for e in edges if key in ("", e.predicate) for claim in e.claims
     ]
-    if key:
-        found += [_retracted(graph, id_, r) for r in entity.retracted if _key_of(r) == key]
-    if key and not found:
-        known = {f.k for f in entity.facts} | {e.predicate for e in edges}
-        raise NotFoundError(_nothing(id_, key, known))
-    return found
+    gone = entity.retracted if key else ()
+    return found + [_retracted(graph, entity.id, r) for r in gone if _key_of(r) == key]
 
 
 def source_lines(graph: Graph, src: str, context: int = CONTEXT) -> tuple[Line, ...]:

@@ -59,11 +59,15 @@ def tried(
 
 @cli.command("show")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
-@click.option("--at", "revision", metavar="REV", default="", help="As of a commit.")
+@click.option(
+    "--at", "revision", metavar="REV", default="", help="As of a commit, and the entity alone."
+)
 @as_json
 @click.pass_obj
 def show(session: Session, id_: str, revision: str, json_: bool) -> None:
     """Show one entity: every fact and edge, retracted ones too.
+
+    Where others were judged to be the same thing, theirs too, below the id they are filed under.
 
     \b
     kg show object/payments-api
@@ -73,11 +77,22 @@ def show(session: Session, id_: str, revision: str, json_: bool) -> None:
     draft = graph.draft(graph.at(revision))
     entity = draft.existing(id_, graph.near)
     edges = draft.edges_of(id_) if not revision else _edges_then(graph, revision, id_)
+    kin = graph.index().kin_of(id_) if not revision else []
+    others = [e for e in (draft.entity(other) for other in kin if other != id_) if e is not None]
     if json_:
-        answer("show", _entity_json(entity, edges))
+        found = _entity_json(entity, edges)
+        if kin:
+            found["cluster"] = {"canonical": kin[0], "members": sorted(kin)}
+            found["others"] = [_entity_json(e, draft.edges_of(e.id)) for e in others]
+        answer("show", found)
         return
     head(f"{entity.id}  ({entity.type})  {entity.name}")
+    if kin:
+        say(f"  one of {len(kin)} that are the same thing, which goes by {kin[0]}")
     _show_entity(entity, edges)
+    for other in others:
+        head(f"filed under {other.id}  ({other.type})  {other.name}")
+        _show_entity(other, draft.edges_of(other.id))
 
 
 @cli.command("ls")
@@ -108,6 +123,8 @@ def ls(session: Session, type_: str, json_: bool) -> None:
 @click.pass_obj
 def why(session: Session, id_: str, key: str, json_: bool) -> None:
     """Say why the store believes a fact: the sentence, the run, the agent, the commit.
+
+    Also what is filed under others that were judged to be the same thing.
 
     \b
     kg why object/payments-api
@@ -279,6 +296,8 @@ def _marks(claim: Claim) -> str:
 
 def _show_evidence(found: Evidence) -> None:
     head(f"{found.id} {found.k} {'->' if found.edge else '='} {found.v}{_marks(found.claim)}")
+    if found.filed_under:
+        say(f"  filed under {found.filed_under}, which is the same thing as {found.asked}")
     if found.retraction is not None:
         say(f"  retracted in {found.retraction.retracted_run}, because: {found.retraction.because}")
     say(f"  src: {found.claim.src}")

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 _ROWS = (
     "select e.id, p.facts, p.first, p.path from ent e join page p on p.n = e.n"
     f" left join roles r on r.n = e.roles where not e.archived and not ({DORMANT})"
+    " and not exists (select 1 from cluster c where c.id = e.id and c.canonical <> e.id)"
 )
 _SHOWN = 120  # characters of a description
 _KEYS = ("description", "summary", "kind", "role")  # what describes a thing, best first
 
 
 def listing(graph: Graph) -> Iterator[tuple[str, str, str]]:
-    """Yield (id, description, file) of every entity that is neither archived nor dormant."""
+    """Yield (id, description, file) of every entity that is neither archived nor dormant.
+
+    Of a cluster that is the canonical.
+    """
     rows = graph.index().connection.execute(_ROWS).fetchall()
     for id_, facts, _, path in sorted(rows, key=lambda row: (_place(row[0], row[2]), row[3])):
         yield id_, _description(facts), path

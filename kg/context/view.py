@@ -3,9 +3,10 @@
 A prompt's cache holds as long as its beginning stays the same, so a new fact is a new line at
 the end and nothing stands at the head that changes: the view before is the beginning of the
 view after, byte for byte, until a fact is taken back, is over or told to end, changes its
-importance, or its entity is archived or dormant (then its own line is gone or other), or until
-the budget makes the view forget. A confirmation, also one told late or spelled otherwise, a
-rename and a contradiction change no line: value, source and date are those of a fact's birth.
+importance, or its entity is archived, dormant or judged the same as another (then its own line
+is gone or other), or until the budget makes the view forget. A confirmation, also one told late
+or spelled otherwise, a rename and a contradiction change no line: value, source and date are
+those of a fact's birth. What is one thing is shown under one id, its canonical's.
 """
 
 # ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
@@ -26,7 +27,7 @@ from kg.recall import derive
 from kg.recall.only import DORMANT
 from kg.recall.parse import Fact, claims_of, facts_of, run_key
 from kg.recall.tokens import tokens
-from kg.text import one_line
+from kg.text import fold, one_line
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,8 +43,10 @@ KEPT = 9  # the importance that is never forgotten
 LEAST = 12  # tokens of the shortest line there can be
 _UNBORN = 1 << 60  # after every birth
 _FACTS = (
-    f"select e.id, p.facts, p.seen, {DORMANT} from ent e join page p on p.n = e.n"
-    " left join roles r on r.n = e.roles where not e.archived order by e.id"
+    f"select e.id, coalesce(c.canonical, e.id), p.facts, p.seen, {DORMANT} from ent e"
+    " join page p on p.n = e.n left join roles r on r.n = e.roles"
+    " left join cluster c on c.id = e.id where case when c.id is null then not e.archived else"
+    " exists (select 1 from ent x where x.id = c.canonical and not x.archived) end order by e.id"
 )
 _EDGES = (
     "select s, p, o, claims from edge where p not in ('same-as', 'different-from') order by path"
@@ -51,13 +54,24 @@ _EDGES = (
 
 
 class _Said(NamedTuple):
-    """One fact before it is a line: `n` is its place among all births."""
+    """One fact before it is a line: `n` is its place among all births, `key` that of its birth.
+
+    `id` is the canonical where it is filed under another member of a cluster.
+    """
 
     weight: int
     n: int
     key: str
     id: str
     fact: Fact
+
+
+class _Seen(NamedTuple):
+    """Under which id an entity is shown, its last run, and whether it is dormant."""
+
+    canonical: str
+    run: str
+    dormant: bool
 
 
 class Line(NamedTuple):
@@ -151,28 +165,43 @@ def _known(graph: Graph, most: int) -> tuple[list[Line], int]:
 
 
 def _said(con: sqlite3.Connection, born: Births) -> Iterator[_Said]:
-    """Yield what is known, one after the other: a large store holds more than memory should."""
+    """Yield what is known, one after the other: a large store holds more than memory should.
+
+    What several members of a cluster tell is yielded once, as the first of them told it.
+    """
+    clustered = {row[0] for row in con.execute("select id from cluster")}
+    shared: dict[tuple[str, str, str, str], _Said] = {}
+    for said in _each(con, born):
+        if said.id not in clustered:
+            yield said
+            continue
+        same = said.id, said.fact.k, fold(said.fact.v), said.fact.claim.since
+        shared[same] = min(said, shared.get(same, said), key=lambda one: (one.n, one.key))
+    yield from shared.values()
+
+
+def _each(con: sqlite3.Connection, born: Births) -> Iterator[_Said]:
     rules = derive.rules(con.execute("select additions from meta").fetchone()[0])
-    last: dict[str, tuple[str, bool]] = {}  # of each entity its last run, whether it is dormant
-    for id_, facts, seen, dormant in con.execute(_FACTS):
-        last[id_] = seen, bool(dormant)
+    last: dict[str, _Seen] = {}
+    for id_, canonical, facts, seen, dormant in con.execute(_FACTS):
+        last[id_] = _Seen(canonical, seen, bool(dormant))
         yield from _live(born, rules, id_, facts_of(facts), last[id_])
     for subject, predicate, other, claims in con.execute(_EDGES):
-        if subject in last:
+        one, two = last.get(subject), last.get(other)
+        if one and not (two and two.canonical == one.canonical and subject != other):
             edges = [Fact(f"-> {predicate}", other, "", claim) for claim in claims_of(claims)]
-            yield from _live(born, rules, subject, edges, last[subject])
+            yield from _live(born, rules, subject, edges, one)
 
 
 def _live(
-    born: Births, rules: derive.Rules, id_: str, facts: Iterable[Fact], when: tuple[str, bool]
+    born: Births, rules: derive.Rules, id_: str, facts: Iterable[Fact], seen: _Seen
 ) -> Iterator[_Said]:
-    """Yield of the facts of one entity those that hold; `when` has its last run and dormancy."""
-    seen, asleep = when
+    """Yield of the facts of one entity those that hold."""
     for fact in facts:
         weight = derive.weight(fact, rules)
-        if not derive.over(fact, seen) and (not asleep or weight >= KEPT):
+        if not derive.over(fact, seen.run) and (not seen.dormant or weight >= KEPT):
             key = fact_key(id_, fact.k, fact.v, fact.claim.since)
-            yield _Said(weight, born.order.get(number(key), _UNBORN), key, id_, fact)
+            yield _Said(weight, born.order.get(number(key), _UNBORN), key, seen.canonical, fact)
 
 
 def capacity(lines: Iterable[Line], budget: int) -> int:

@@ -1,5 +1,7 @@
 """An answer as one JSON object, `{"kg.recall/v1": ...}`: for programs, cut only if asked."""
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 import json
@@ -7,7 +9,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kg.recall.parse import Claim, Trace, claims_of
-from kg.recall.show import ITEM, MEMBER, newest_first, order, runs_since, same_as
+from kg.recall.show import (
+    ITEM,
+    MEMBER,
+    Kin,
+    leading,
+    newest_first,
+    order,
+    runs_since,
+)
 from kg.recall.tokens import tokens
 from kg.text import json_text
 
@@ -16,7 +26,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from kg.place import Place
-    from kg.recall.match import Found, Row
+    from kg.recall.match import Found
+    from kg.recall.only import Row
     from kg.recall.options import Options
     from kg.recall.rank import Parts
 
@@ -25,13 +36,9 @@ _PAGE = (
     "select p.type, p.name, p.aliases, p.facts, p.contested, p.first, p.seen, e.archived"
     " from page p join ent e on e.n = p.n where p.n = ?"
 )
-_EDGES = (
-    ("out", "select p, o, claims from edge where s = ? order by p, o, path"),
-    ("in", "select p, s, claims from edge where o = ? order by p, s, path"),
-)
 _TRIED = (
-    "select t.n, t.path, t.fields from about a join trace t on t.n = a.trace where a.id = ?"
-    " order by t.last, t.path"
+    "select distinct t.n, t.path, t.fields, t.last from about a join trace t on t.n = a.trace"
+    " where a.id in ({}) order by t.last, t.path"
 )
 
 
@@ -73,32 +80,41 @@ def within(budget: int, values: Iterable[dict[str, Any]]) -> list[dict[str, Any]
 
 
 def entity(con: Connection, row: Row, found: Found, options: Options) -> dict[str, Any]:
-    """Return all that is known of one entity."""
+    """Return all that is known of one entity, or of a cluster by its canonical."""
     n, id_, dormant = row
     type_, name, aliases, facts, contested, first, seen, archived = con.execute(
         _PAGE, (n,)
     ).fetchone()
-    told = [fact.split(MEMBER) for fact in facts.split(ITEM)] if facts else []
+    kin = Kin(con, row)
+    called = aliases.split(MEMBER) if aliases else []
     parts = found.parts.get(n)
     return {
         "id": id_,
         "type": type_,
         "name": name,
-        "aliases": aliases.split(MEMBER) if aliases else [],
+        "aliases": list(dict.fromkeys([*called, *(a for one in kin.files for a in one.aliases)])),
         "facts": [
-            {"k": k, "v": _typed(v, tag), **_members(con, Claim(*claim), options)}
-            for k, v, tag, *claim in newest_first(told, contested)
+            {"k": k, "v": _typed(v, tag), **_members(con, Claim(*claim), options), **_of(id_, of)}
+            for of, (k, v, tag, *claim) in newest_first(kin.facts(facts), contested)
         ],
-        "edges": list(_edges(con, id_, options)),
-        "same_as": [{"id": other, "by": by} for other, by in same_as(con, id_)],
+        "edges": list(_edges(con, kin.ids, options)),
+        "same_as": [{"id": one.id, "name": one.name, "by": one.by} for one in kin.linked],
+        "disputed": [
+            {"ids": pair, "verdict": verdict, "by": by} for _, pair, verdict, by in kin.disputes
+        ],
         "contested": list(_contested(contested)),
-        "tried": list(_tried(con, id_)),
+        "tried": list(_tried(con, kin.ids)),
         "first_run": first,
-        "last_seen_run": seen,
+        "last_seen_run": kin.seen(seen),
         "dormant": dormant,
         "archived": bool(archived),
         **({"score": _score(parts)} if options.explain else {}),
     }
+
+
+def _of(id_: str, member: str) -> dict[str, str]:
+    """Return where something is filed, if that is another member of the cluster."""
+    return {} if member == id_ else {"filed_under": member}
 
 
 def _score(parts: Parts | None) -> dict[str, Any]:
@@ -115,12 +131,17 @@ def dumped(value: object) -> str:
     return json_text(json.dumps(value, ensure_ascii=False))
 
 
-def _edges(con: Connection, id_: str, options: Options) -> Iterator[dict[str, Any]]:
-    for direction, sql in _EDGES:
-        for predicate, other, claims in con.execute(sql, (id_,)):
+def _edges(con: Connection, ids: Sequence[str], options: Options) -> Iterator[dict[str, Any]]:
+    for way, direction, own in (("->", "out", "s"), ("<-", "in", "o")):
+        where, values, end = leading(way, ids)
+        sql = f"select {own}, p, {end}, claims from edge where {where} order by p, {end}, path"
+        told = set()
+        for of, predicate, other, claims in con.execute(sql, values):
             for claim in claims_of(claims):
-                ends = {"direction": direction, "predicate": predicate, "id": other}
-                yield {**ends, **_members(con, claim, options)}
+                if len(ids) == 1 or (predicate, other, claim.since) not in told:
+                    told.add((predicate, other, claim.since))
+                    ends = {"direction": direction, "predicate": predicate, "id": other}
+                    yield {**ends, **_members(con, claim, options), **_of(ids[0], of)}
 
 
 def _contested(column: str) -> Iterator[dict[str, Any]]:
@@ -129,11 +150,15 @@ def _contested(column: str) -> Iterator[dict[str, Any]]:
         yield {"k": name, "values": values}
 
 
-def _tried(con: Connection, id_: str) -> Iterator[dict[str, Any]]:
-    for n, path, fields in con.execute(_TRIED, (id_,)).fetchall():
-        ids = [r[0] for r in con.execute("select id from about where trace = ? order by id", (n,))]
+def _tried(con: Connection, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    sql = _TRIED.format(", ".join("?" * len(ids)))
+    for n, path, fields, _ in con.execute(sql, ids).fetchall():
+        about = [
+            r[0] for r in con.execute("select id from about where trace = ? order by id", (n,))
+        ]
         said = zip(Trace._fields[1:], fields.split(MEMBER), strict=True)
-        yield {"path": path, "about": ids, **{k: v for k, v in said if v}}
+        of = next(id_ for id_ in ids if id_ in about)
+        yield {"path": path, "about": about, **{k: v for k, v in said if v}, **_of(ids[0], of)}
 
 
 def _members(con: Connection, claim: Claim, options: Options) -> dict[str, Any]:

@@ -12,20 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
 
+_FILES = (
+    "select path, oid from page where n = ?1 union select p.path, p.oid from ent e"
+    " join cluster c on c.canonical = e.id join ent m on m.id = c.id join page p on p.n = m.n"
+    " where e.n = ?1"
+)
 _MOST = 5  # names; the rest is counted
 
 
 def uncommitted(con: Connection, folder: str, numbers: Iterable[int]) -> list[str]:
     """Return the entity files that differ from HEAD.
 
-    Of the entities `numbers` the changed ones; of folders that are not fanned out also the
-    new and the missing ones.
+    Of the entities `numbers`, and those they answer for, the changed ones; of folders that are
+    not fanned out also the new and the missing ones.
     """
     found = set()
     for n in numbers:
-        path, oid = con.execute("select path, oid from page where n = ?", (n,)).fetchone()
-        if oid and _blob_id(f"{folder}/{path}", len(oid)) != oid:
-            found.add(path)
+        for path, oid in con.execute(_FILES, (n,)):
+            if oid and _blob_id(f"{folder}/{path}", len(oid)) != oid:
+                found.add(path)
     files = dict(con.execute("select path, files from folder"))
     for kind in _names(f"{folder}/entities"):
         below = f"entities/{kind}"

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kg.place import Place
 
-VERSION = 5  # of the index: raised with every change of its tables or of what goes into them
+VERSION = 6  # of the index: raised with every change of its tables or of what goes into them
 BUSY = 5.0  # seconds that SQLite waits for another's transaction
 
 

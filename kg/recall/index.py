@@ -8,6 +8,7 @@ from kg.recall import near, schema
 from kg.recall.derived import Derived
 from kg.recall.engine import index_file
 from kg.recall.forms import squash
+from kg.recall.grouped import members
 from kg.recall.load import Loader
 from kg.recall.source import Git, folder_changes
 from kg.recall.used import counts
@@ -50,6 +51,13 @@ class Index(Derived):
             " select s, p, o, path from edge where o = ? order by 1, 2, 3, 4"
         )
         return self.connection.execute(sql, (id, id)).fetchall()
+
+    def kin_of(self, id: str) -> list[str]:  # noqa: A002
+        """Return the ids of the cluster that an entity is in, the canonical first; [] for none."""
+        sql = "select canonical from cluster where id = ?"
+        canonical = self.connection.execute(sql, (id,)).fetchone()
+        kin = members(self.connection, canonical[0]) if canonical else []
+        return kin if len(kin) > 1 else []
 
     def path_of(self, id: str) -> str | None:  # noqa: A002
         """Return the path of an entity's file in the store, None where there is none."""

@@ -9,15 +9,15 @@ what is derived from several files is derived anew for each entity that any of t
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kg.recall import clues, derive, parse
+from kg.recall import clues, derive, grouped, parse
 from kg.recall.counts import Counts
 from kg.recall.forms import bare, folded, squash
+from kg.recall.gathered import gathered, held, names, split
 from kg.recall.schema import ITEM, MEMBER
 from kg.recall.synonyms import groups
-from kg.recall.words import named, terms
+from kg.recall.words import terms
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
     from kg.recall.source import Change
 
-# Of what points at an entity, so many are words of the entity itself: each edge is a word of
-# its own subject, and a thing that everything depends on must not cost more with each.
-INWARD = 64
-# The keys that hold no statement but words to be found by.
-BRINGING = ("term", "tag")
 DOC = "names, terms, facts, edges, tried, past"
-
-_terms = lru_cache(maxsize=20_000)(terms)  # keys, statuses and ids repeat themselves
 
 
 class Loader:
@@ -66,13 +59,22 @@ class Loader:
                 self._put(change.path, change.oid, change.data)
             if change.path.startswith("entities/") and (change.problem or change.data is not None):
                 self._count(change.path, 1)
-        for id_ in sorted(self._touched - self._put_ids) if not empty else ():
+        for id_ in sorted(self._unsettled(empty=empty)):
             self._settle(id_)
         self._counts.write()
         if self._reckon:
             floors = derive.floors(self._con, json.loads(self._dormant))
             pairs = [(floor, n) for n, floor in floors.items()]
             self._con.executemany("update roles set floor = ? where n = ?", pairs)
+
+    def _unsettled(self, *, empty: bool) -> set[str]:
+        """Bring the clusters up to date; return of whom other files say something new."""
+        if empty:
+            return grouped.regroup(self._con, grouped.judged(self._con))
+        changed = self._touched | self._put_ids
+        moved = grouped.regroup(self._con, changed)
+        heads = grouped.canonicals(self._con, changed)
+        return (self._touched - self._put_ids) | moved | heads
 
     def _put(self, path: str, oid: str, data: bytes) -> None:
         put = {
@@ -114,35 +116,25 @@ class Loader:
     # --- entities ---
 
     def _put_entity(self, path: str, oid: str, data: bytes) -> list[str]:
-        ex = self._con.execute
         entity, problems = parse.entity(data)
-        id_, facts = entity.id, entity.facts
-        contested, roles, links, *away = self._derived(id_, facts, entity.said, entity.agents)
+        found = gathered(self._con, [entity], self._rules)
         row = (
             path, oid, entity.type, entity.name, MEMBER.join(entity.aliases),
-            parse.joined(map(parse.flat, facts)), entity.first, entity.seen, contested,
-            MEMBER.join(entity.said), MEMBER.join(sorted(entity.agents)), entity.sightings,
+            parse.joined(map(parse.flat, entity.facts)), entity.first, entity.seen,
+            found.contested, MEMBER.join(entity.said), MEMBER.join(sorted(entity.agents)),
+            entity.sightings, entity.archived,
         )  # fmt: skip
         n = self._insert("page", row)
-        last, strength = parse.run_key(entity.seen), entity.sightings + links
-        ent = (
-            n,
-            id_,
-            entity.archived,
-            last,
-            roles,
-            strength,
-            derive.importance(facts, self._rules),
-        )
-        ex("insert into ent values (?, ?, ?, ?, ?, ?, ?)", ent)
+        roles = self._role_set(found.agents)
+        last = parse.run_key(entity.seen)
+        ent = (n, entity.id, found.archived, last, roles, found.strength, found.importance)
+        self._con.execute("insert into ent values (?, ?, ?, ?, ?, ?, ?)", ent)
         self._put_keys(n, entity)
-        self._put_marks(n, facts)
-        names, *own, past = _said(entity)
-        doc = (n, names, *own, *away, past)
-        ex("insert into doc values (?, ?, ?, ?, ?, ?, ?)", doc)
-        self._index(doc)
-        twins = ex("select 1 from ent where id = ? and n <> ?", (id_, n)).fetchone()
-        (self._touched if twins else self._put_ids).add(id_)
+        self._put_marks(n, entity.facts)
+        self._put_doc((n, *found.doc))
+        twins = "select 1 from ent where id = ? and n <> ?"
+        alone = self._con.execute(twins, (entity.id, n)).fetchone() is None
+        (self._put_ids if alone else self._touched).add(entity.id)
         return problems
 
     def _put_keys(self, n: int, entity: parse.Entity) -> None:
@@ -159,7 +151,7 @@ class Loader:
             number = self._insert("key", (n, kind, folded(text), squash(text), column))
             if self._grams and column is not None:
                 self._con.execute("insert into grams (rowid, bare) values (?, ?)", (number, column))
-        self._counts.names(_names(entity.id, entity.name, entity.aliases), 1)
+        self._counts.names(names(entity.id, entity.name, entity.aliases), 1)
 
     def _put_marks(self, n: int, facts: Iterable[parse.Fact]) -> None:
         marks = {("tag", folded(f.v), n) for f in facts if f.k == "tag"}
@@ -176,7 +168,7 @@ class Loader:
         n, id_, name, aliases = row
         self._touched.add(id_)
         self._unindex(n)
-        self._counts.names(_names(id_, name, _split(aliases)), -1)
+        self._counts.names(names(id_, name, split(aliases)), -1)
         if self._grams:
             self._con.execute(
                 "insert into grams (grams, rowid, bare) select 'delete', n, bare from key "
@@ -188,54 +180,26 @@ class Loader:
         return True
 
     def _settle(self, id_: str) -> None:
-        """Derive anew what several files say of an entity."""
+        """Derive anew what several files say of an entity, or of a cluster by its canonical."""
         ex = self._con.execute
-        sql = (
-            "select n, facts, said, p.agents, sightings from ent join page p using (n) where id = ?"
-        )
-        for n, facts, said, agents, sightings in ex(sql, (id_,)).fetchall():
-            contested, roles, links, *texts = self._derived(
-                id_, held := parse.facts_of(facts), _split(said), frozenset(_split(agents))
-            )
-            ex("update page set contested = ? where n = ?", (contested, n))
-            row = (roles, sightings + links, derive.importance(held, self._rules), n)
-            ex("update ent set roles = ?, strength = ?, importance = ? where n = ?", row)
+        _, *others = grouped.members(self._con, id_)
+        rest = [entity for other in others for _, entity in held(self._con, other)]
+        for n, entity in held(self._con, id_):
+            found = gathered(self._con, [entity, *rest], self._rules)
+            ex("update page set contested = ? where n = ?", (found.contested, n))
+            roles = self._role_set(found.agents)
+            row = (found.archived, roles, found.strength, found.importance, n)
+            sql = "update ent set archived = ?, roles = ?, strength = ?, importance = ? where n = ?"
+            ex(sql, row)
             ex("delete from mark where ent = ?", (n,))
-            self._put_marks(n, held)
+            self._put_marks(n, [fact for one in (entity, *rest) for fact in one.facts])
             self._unindex(n)
-            ex("update doc set edges = ?, tried = ? where n = ?", (*texts, n))
-            self._index(ex("select * from doc where n = ?", (n,)).fetchone())
+            ex("delete from doc where n = ?", (n,))
+            self._put_doc((n, *found.doc))
 
-    def _derived(
-        self,
-        id_: str,
-        facts: tuple[parse.Fact, ...],
-        said: tuple[str, ...],
-        agents: frozenset[str],
-    ) -> tuple[str, int, int, str, str]:
-        """Return what other files have a say in: contested, roles, links, edges and tried."""
-        ex = self._con.execute
-        outward = "select p, o, claims from edge where s = ? order by p, o, path"
-        away = ex(outward, (id_,)).fetchall()
-        inward = ex(
-            "select p, s, claims from edge where o = ? order by p, s, path limit ?", (id_, INWARD)
-        ).fetchall()
-        claimed = [(p, other, parse.claims_of(claims)) for p, other, claims in away + inward]
-        seen = agents.union(parse.agents_of([c.src for _, _, claims in claimed for c in claims]))
-        found = derive.contested(facts, claimed[: len(away)], said, self._rules)
-        linked = [(p, other) for p, other, claims in claimed if claims]
-        relations = [w for p, o in linked for w in (*_terms(p), *_terms(o.partition("/")[2]))]
-        tried = ex(
-            "select t.words from about join trace t on t.n = trace where id = ? order by path",
-            (id_,),
-        ).fetchall()
-        return (
-            derive.contested_column(found),
-            self._role_set(seen),
-            len(linked),
-            " ".join(relations),
-            " ".join([row[0] for row in tried]),
-        )
+    def _put_doc(self, doc: tuple[object, ...]) -> None:
+        self._con.execute("insert into doc values (?, ?, ?, ?, ?, ?, ?)", doc)
+        self._index(doc)
 
     def _index(self, doc: tuple[object, ...]) -> None:
         self._counts.document(doc, 1)
@@ -269,7 +233,8 @@ class Loader:
 
     def _put_edge(self, path: str, _oid: str, data: bytes) -> list[str]:
         edge, problems = parse.edge(data)
-        self._insert("edge", (path, *edge[:3], parse.joined(edge.claims), *edge[4:]))
+        said = parse.joined(edge.claims), parse.joined(edge.judgements)
+        self._insert("edge", (path, *edge[:3], *said))
         self._touched.update((edge.subject, edge.object))
         return problems
 
@@ -342,33 +307,3 @@ class Loader:
             forms = [" ".join(terms(text)) for text in group]
             pairs = [(a, b) for a in forms for b in forms if a and b and a != b]
             self._con.executemany("insert or ignore into synonym values (?, ?)", pairs)
-
-
-def _split(column: str) -> tuple[str, ...]:
-    return tuple(column.split(MEMBER)) if column else ()
-
-
-def _said(entity: parse.Entity) -> tuple[str, str, str, str]:
-    """Return the words of names, of terms and tags, of other facts, and of those that are over."""
-    names = _names(entity.id, entity.name, entity.aliases)
-    told: list[str] = []
-    facts: list[str] = []
-    past: list[str] = []
-    for fact in entity.facts:
-        if fact.claim.until and derive.over(fact, entity.seen):
-            past += _terms(fact.v)
-        elif fact.k in BRINGING:
-            told += _terms(fact.v)
-        elif fact.k != "also-known-as":
-            facts += _terms(fact.k) + _terms(fact.v)
-    found = ([word for name in names for word in named(name)], told, facts, past)
-    return tuple(map(" ".join, found))  # type: ignore[return-value]
-
-
-def _names(id_: str, name: str, aliases: Iterable[str]) -> list[str]:
-    """Return what something is called, each once however its parts are joined."""
-    slug = id_.rpartition("/")[2]
-    if slug == name and not aliases:
-        return [slug]
-    found = {squash(text): text for text in reversed((slug, name, *aliases))}
-    return list(reversed(found.values()))

@@ -7,16 +7,16 @@ what words are worth. The rest of recall sees `Found` only.
 from __future__ import annotations
 
 from kg.recall.forms import bare, folded, squash
-from kg.recall.only import DORMANT, Only
+from kg.recall.only import DORMANT, Only, Wholes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from sqlite3 import Connection
 
+    from kg.recall.only import Row
     from kg.recall.rank import Parts
 
-    Row = tuple[int, str, bool]  # number in the index, id, dormant
     Key = tuple[int, str, int, str, str]  # number, id, dormant, folded name, bare name
 
 NAMED = 300  # of what is called so in part: nobody reads on, and each costs 10 microseconds
@@ -73,12 +73,14 @@ def find(
     only = only or Only()
     if not bare(query):
         return Found((), limit)
-    named, least, sure = _by_name(con, query, only)
+    wholes = Wholes(con)
+    called, least, sure = _by_name(con, query, only)
+    named = wholes.rows(called)
     if sure:
         return Found(named, limit, least=least)
     from kg.recall.rank import ranked  # most queries are names, and do without
 
-    words = ranked(con, query, limit, only, hops)
+    words = ranked(con, query, limit, only, hops=hops, wholes=wholes)
     known = {row[0] for row in words.rows}
     rows = [*words.rows, *(row for row in named if row[0] not in known)]
     return Found(rows, limit, dormant=words.dormant, least=words.least or least, parts=words.parts)

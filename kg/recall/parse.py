@@ -74,15 +74,13 @@ class Entity(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """One edge file; `judged`, `verdict` and `by` are the latest judgement that links."""
+    """One edge file; its `judgements` are (by, verdict, run), as they stand there."""
 
     subject: str
     predicate: str
     object: str
     claims: tuple[Claim, ...]
-    judged: str
-    verdict: str
-    by: str
+    judgements: tuple[tuple[str, str, str], ...] = ()
 
 
 class Trace(NamedTuple):
@@ -138,10 +136,10 @@ def edge(data: bytes) -> tuple[Edge, list[str]]:
     if again:
         claims = tuple(c._replace(again=_latest(again, {"since": c.since})) for c in claims)
     if predicate not in JUDGING:
-        return Edge(subject, predicate, other, claims, "", "", ""), problems
+        return Edge(subject, predicate, other, claims), problems
     lines = _list(raw, "judgements", problems)
-    judged = map(_judged, _dicts(lines, "judgements", problems))
-    return Edge(subject, predicate, other, (), *max(judged, default=("", "", ""))), problems
+    judged = tuple(map(_judged, _dicts(lines, "judgements", problems)))
+    return Edge(subject, predicate, other, (), judged), problems
 
 
 def trace(data: bytes) -> tuple[Trace, list[str]]:
@@ -226,6 +224,12 @@ def claims_of(column: str) -> tuple[Claim, ...]:
     return tuple(Claim(*item.split(MEMBER)) for item in column.split(ITEM)) if column else ()
 
 
+def judgements_of(column: str) -> list[tuple[str, str, str]]:
+    """Return the judgements that `joined` made a column of."""
+    rows = [item.split(MEMBER) for item in column.split(ITEM)] if column else []
+    return [(by, verdict, run) for by, verdict, run in rows]
+
+
 def _object(data: bytes) -> Mapping[str, Any]:
     try:
         raw = json.loads(_decoded(data))
@@ -284,12 +288,7 @@ def _agent_of(src: str) -> str:
 
 
 def _judged(raw: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return (order, verdict, by); only a person's word and the resolver's link two things."""
-    by = _text(raw.get("by"))
-    person = by.startswith("person:")
-    if not person and by != "resolver":
-        return "", "", ""
-    return f"{run_key(_text(raw.get('run')))} {int(person)}", _text(raw.get("verdict")), by
+    return _text(raw.get("by")), _text(raw.get("verdict")), _text(raw.get("run"))
 
 
 def _value(value: object) -> tuple[str, str]:

@@ -13,7 +13,7 @@ On the hot path: imports the words and nothing else.
 
 from __future__ import annotations
 
-from kg.recall.only import DORMANT
+from kg.recall.only import DORMANT, KIN
 from kg.recall.query import Query, holding, sought
 from kg.recall.stem import stem
 from kg.recall.words import words
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from kg.recall.only import Only
+    from kg.recall.only import Only, Row, Wholes
     from kg.recall.query import Term
 
-    Row = tuple[int, str, bool]
 
 # BM25 counts all that hold a word: 26,000 cost it 40 ms, a thousand 2 ms (GIT.md, 8). So words
 # that more entities hold than this, together, are left to the scoring here, which takes some
@@ -78,9 +77,10 @@ _CALLED = (
     " where k.squash in ({some}) and k.kind <> 'id' and {only} limit 100"
 )
 _NEXT = (
-    "select e.n from edge d join ent e on e.id = d.o where d.s = ?1 and d.p not in"
-    " ('same-as', 'different-from') union all select e.n from edge d join ent e on e.id = d.s"
-    " where d.o = ?1 and d.p not in ('same-as', 'different-from') limit 24"
+    f"select e.n from edge d join ent e on e.id = d.o where d.s in ({KIN.format('?1')})"
+    " and d.p not in ('same-as', 'different-from') union all"
+    f" select e.n from edge d join ent e on e.id = d.s where d.o in ({KIN.format('?1')})"
+    " and d.p not in ('same-as', 'different-from') limit 24"
 )
 
 
@@ -123,8 +123,8 @@ class Ranked:
 class _Scorer:
     """Scores entities for one query, each once."""
 
-    def __init__(self, query: Query, only: Only) -> None:
-        self.query, self.only = query, only
+    def __init__(self, query: Query, only: Only, wholes: Wholes) -> None:
+        self.query, self.only, self.wholes = query, only, wholes
         self.parts: dict[int, Parts] = {}
         self.called = self._called()
         newest = query.con.execute("select max(last) from raw").fetchone()[0]
@@ -147,7 +147,8 @@ class _Scorer:
             pairs = zip(self.query.terms, parent.matched, strict=True)
             if sum(term.idf for term, own in pairs if not own) < MISSING * whole:
                 continue
-            near = [row[0] for row in self.query.con.execute(_NEXT, (parent.id,)) if row[0] != n]
+            rows = self.query.con.execute(_NEXT, (parent.id,))
+            near = [m for m in self.wholes.numbers(row[0] for row in rows) if m != n]
             self.score(near)
             for other in near:
                 part = self.parts.get(other)
@@ -165,7 +166,10 @@ class _Scorer:
         grams = sorted(self.query.grams())
         sql = _CALLED.format(some=", ".join("?" * len(grams)), only=self.only.sql)
         found: dict[int, float] = {}
-        for n, name in self.query.con.execute(sql, (*grams, *self.only.values)):
+        rows = self.query.con.execute(sql, (*grams, *self.only.values)).fetchall()
+        heads = self.wholes.heads([n for n, _ in rows])
+        for member, name in rows:
+            n = heads[member][0] if member in heads else member
             worth = self.query.idf([stem(word) for word in words(name)])
             found[n] = max(worth, found.get(n, 0.0))
         return found
@@ -213,11 +217,14 @@ class _Scorer:
         return float(1 - FRESH + FRESH * 0.5 ** (age / half))
 
 
-def ranked(con: Connection, text: str, limit: int, only: Only, hops: int) -> Ranked:
+def ranked(
+    con: Connection, text: str, limit: int, only: Only, *, hops: int, wholes: Wholes
+) -> Ranked:
     """Return what the words of `text` are said of, where `only` allows it."""
     query = Query(con, text)
-    scorer = _Scorer(query, only)
-    awake, asleep = _candidates(query, only)
+    scorer = _Scorer(query, only, wholes)
+    found, sleeping = _candidates(query, only)
+    awake, asleep = wholes.numbers(found), set(wholes.numbers(sleeping))
     most = min(CAP, max(SCORED, 2 * limit))
     scorer.score([*scorer.called, *awake[:most]])
     for step in range(hops):

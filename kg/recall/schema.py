@@ -21,6 +21,11 @@ __all__ = ["ITEM", "MEMBER", "create", "has_grams", "has_words", "usable"]
 # facts whose time is over; `vocab` the words of names, also backwards, for words mistyped;
 # `spread` how many entities have a word (full text would have to count them);
 # `mark` what entities are filtered by; `used` how often one was an answer on this machine.
+# `cluster` has each member of every cluster of two or more, with its canonical and `by` whom it
+# is linked; disputed ones are each their own. The rows of the canonical in `doc`, `mark` and
+# `ent` (but for `last` and `roles`) and its `contested` are those of the whole cluster.
+# `dispute` has for an id the pairs that people tell apart though they are linked, or judge
+# differently.
 TABLES = """
 create table meta (schema int, prefix text, tree text, head text, format int, words int,
                    grams int, ontology text, additions text, dormant text, synonyms text);
@@ -29,16 +34,20 @@ create table ent (n integer primary key, id text, archived int, last text, roles
 create index ent_id on ent (id);
 create table page (n integer primary key, path text, oid text, type text, name text,
                    aliases text, facts text, first text, seen text, contested text,
-                   said text, agents text, sightings int);
+                   said text, agents text, sightings int, archived int);
 create unique index page_path on page (path);
 create table key (n integer primary key, ent int, kind text, folded text, squash text, bare text);
 create index key_squash on key (squash);
 create index key_ent on key (ent);
 create table edge (n integer primary key, path text, s text, p text, o text, claims text,
-                   judged text, verdict text, by text);
+                   judgements text);
 create unique index edge_path on edge (path);
 create index edge_s on edge (s, p, o);
 create index edge_o on edge (o, p, s);
+create table cluster (id text primary key, canonical text, disputed int, by text) without rowid;
+create index cluster_canonical on cluster (canonical, id);
+create table dispute (id text, one text, other text, verdict text, by text,
+                      primary key (id, one, other)) without rowid;
 create table trace (n integer primary key, path text, last text, fields text, words text,
                     masked text);
 create unique index trace_path on trace (path);

@@ -1,4 +1,4 @@
-"""An entity of the index as text: the form of the seed article, one block each.
+"""An entity of the index as text, or a cluster by its canonical, in the form of the seed article.
 
 On the hot path: imports `kg.text` and the estimate of tokens. Whatever is shown was written
 by someone else, so every line goes through `one_line`.
@@ -9,14 +9,15 @@ by someone else, so every line goes through `one_line`.
 from __future__ import annotations
 
 from kg.recall.tokens import tokens
-from kg.text import one_line
+from kg.text import fold, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from sqlite3 import Connection
 
-    from kg.recall.match import Found, Row
+    from kg.recall.match import Found
+    from kg.recall.only import Row
     from kg.recall.options import Options
     from kg.recall.rank import Parts
 
@@ -31,28 +32,27 @@ _PAGE = (
     "select p.type, p.name, p.facts, p.contested, p.seen, e.archived"
     " from page p join ent e on e.n = p.n where p.n = ?"
 )
-_EDGES = {
-    way: (
-        (
-            f"select p, {other}, claims from edge where {own} = ? and p not in {JUDGING}"
-            f" order by p, {other}, path limit {MOST}"
-        ),
-        f"select count(*) from edge where {own} = ? and p not in {JUDGING}",
-    )
-    for way, own, other in (("->", "s", "o"), ("<-", "o", "s"))
-}
+_JUDGED = (
+    "select 1 from cluster where id = ?1 union all select 1 from dispute where id = ?1 limit 1"
+)
+# All other files of what a cluster has in it, by its canonical; none where that is no canonical.
+_OTHERS = (
+    "select c.id, p.name, c.by, p.aliases, p.facts, p.seen from cluster c join ent e on e.id = c.id"
+    " join page p on p.n = e.n where c.canonical = ? and e.n <> ? order by c.id, p.path"
+)
+_DISPUTES = (
+    "select id, one, other, verdict, by from dispute where id = ?1"
+    " or id in (select id from cluster where canonical = ?1) order by id <> ?1, id, one, other"
+)
+_WAYS = {"->": ("s", "o"), "<-": ("o", "s")}
 _TRIED = (
-    "select t.path, t.fields from about a join trace t on t.n = a.trace where a.id = ?"
-    f" order by t.last desc, t.path limit {MOST}"
+    "select distinct t.path, t.fields, t.last from about a join trace t on t.n = a.trace"
+    " where a.id in ({}) order by t.last desc, t.path" + f" limit {MOST}"
 )
 OLD = 1000  # runs; older than that is old enough
 _SINCE = (
     "select count(*) from (select distinct last, agent from raw where last > ?"
     f" and last > '' limit {OLD})"
-)
-_JUDGED = (
-    "select judged, verdict, o, by from edge where s = ?1 and p in " + JUDGING + " union all "
-    "select judged, verdict, s, by from edge where o = ?1 and p in " + JUDGING + " order by 1"
 )
 
 
@@ -85,13 +85,71 @@ def block(con: Connection, row: Row, parts: Parts | None, options: Options) -> s
     return "".join([line + "\n" for line in (head, *why, *rest)])
 
 
-def same_as(con: Connection, id_: str) -> list[tuple[str, str]]:
-    """Return (id, who says so) of each entity that the latest judgement calls the same."""
-    latest = {}
-    for _, verdict, other, by in con.execute(_JUDGED, (id_,)):
-        if verdict:
-            latest[other] = (verdict, by)
-    return [(other, by) for other, (verdict, by) in sorted(latest.items()) if verdict == "same"]
+class Other:
+    """A file of another member of a cluster: `by` whom the member is linked, and what it says."""
+
+    __slots__ = ("aliases", "by", "facts", "id", "name", "seen")
+
+    def __init__(self, row: Sequence[str]) -> None:
+        self.id, self.name, by, aliases, facts, self.seen = row
+        self.by = by.split(MEMBER) if by else []
+        self.aliases = aliases.split(MEMBER) if aliases else []
+        self.facts = facts_of(facts)
+
+
+class Kin:
+    """What the answer to a row is made of: of a cluster all members, else the entity alone.
+
+    `ids` are theirs, `files` all but the row's own, `linked` the other members, each once.
+    `disputes` are (of which member, the pair, verdict, who says so) of what people do not agree
+    on: "conflict" where they judge a pair differently, "different" where it is linked all the
+    same.
+    """
+
+    __slots__ = ("disputes", "files", "ids", "linked")
+
+    def __init__(self, con: Connection, row: Row) -> None:
+        n, id_, _ = row
+        judged = con.execute(_JUDGED, (id_,)).fetchone()
+        self.files = [Other(found) for found in con.execute(_OTHERS, (id_, n))] if judged else []
+        once = {one.id: one for one in reversed(self.files) if one.id != id_}
+        self.linked = list(once.values())[::-1]
+        self.ids = [id_, *[one.id for one in self.linked]]
+        self.disputes = [
+            (of, [one, other], verdict, by.split(MEMBER))
+            for of, one, other, verdict, by in (con.execute(_DISPUTES, (id_,)) if judged else ())
+        ]
+
+    def facts(self, own: str) -> list[tuple[str, list[str]]]:
+        """Return (member, fact) by key, what several members tell once; `own` are the row's."""
+        told = [(self.ids[0], fact) for fact in facts_of(own)]
+        if not self.files:
+            return told
+        found: dict[tuple[str, str, str], tuple[str, list[str]]] = {}
+        for member, fact in told + [(one.id, fact) for one in self.files for fact in one.facts]:
+            found.setdefault((fact[0], fold(fact[1]), fact[8]), (member, fact))
+        return sorted(found.values(), key=lambda one: one[1][0])
+
+    def seen(self, own: str) -> str:
+        """Return the run that saw any of them last; `own` is the row's."""
+        return max([own, *[one.seen for one in self.files]], key=order)
+
+
+def facts_of(column: str) -> list[list[str]]:
+    """Return the facts of a column, each as (k, v, tag, claim)."""
+    return [fact.split(MEMBER) for fact in column.split(ITEM)] if column else []
+
+
+def leading(way: str, ids: Sequence[str]) -> tuple[str, list[str], str]:
+    """Return what the edges "->" or "<-" of a cluster fulfil, its values, and the other end.
+
+    Between two of its members there is none.
+    """
+    own, other = _WAYS[way]
+    places = ", ".join("?" * len(ids))
+    if len(ids) == 1:
+        return f"{own} = ?", list(ids), other
+    return f"{own} in ({places}) and {other} not in ({places})", [*ids, *ids], other
 
 
 def runs_since(con: Connection, run: str) -> int:
@@ -105,14 +163,14 @@ def order(run: str) -> str:
     return f"{number:0>20} {run}" if number.isdecimal() else ""
 
 
-def newest_first(facts: list[list[str]], contested: str) -> list[list[str]]:
-    """Return facts (k, v, tag, claim) with the values of each contested key newest first."""
+def newest_first(told: list[tuple[str, list[str]]], contested: str) -> list[tuple[str, list[str]]]:
+    """Return (member, fact) with the values of each contested key newest first."""
     disputed = {item.split(MEMBER)[0] for item in contested.split(ITEM)} if contested else ()
     if not disputed:
-        return facts
-    late = sorted(facts, key=lambda fact: max(order(fact[4]), order(fact[10])), reverse=True)
-    queue = {k: [fact for fact in late if fact[0] == k] for k in disputed}
-    return [queue[fact[0]].pop(0) if fact[0] in queue else fact for fact in facts]
+        return told
+    late = sorted(told, key=lambda one: max(order(one[1][4]), order(one[1][10])), reverse=True)
+    queue = {k: [one for one in late if one[1][0] == k] for k in disputed}
+    return [queue[one[1][0]].pop(0) if one[1][0] in queue else one for one in told]
 
 
 def _left_out(found: Found, shown: int) -> Iterator[str]:
@@ -154,40 +212,63 @@ def _lines(con: Connection, row: Row, age: bool) -> Iterator[str]:
     type_, name, facts, contested, seen, archived = con.execute(_PAGE, (n,)).fetchone()
     named = "" if name == id_.split("/")[-1] else f"  {name}"
     yield f"{id_}  ({type_}){named}"
-    told = [fact.split(MEMBER) for fact in facts.split(ITEM)] if facts else []
-    for k, v, _, *claim in newest_first(told, contested):
+    kin = Kin(con, row)
+    for _, (k, v, _, *claim) in newest_first(kin.facts(facts), contested):
         yield f"  {k} = {v}{_marks(claim)}"
         yield f"      src: {claim[0] or 'missing'}{_aged(con, claim) if age else ''}"
-    yield from _edges(con, id_, "->", age)
-    yield from _edges(con, id_, "<-", age)
-    for other, by in same_as(con, id_):
-        yield f"  same as: {other} ({by})"
+    yield from _edges(con, kin.ids, "->", age)
+    yield from _edges(con, kin.ids, "<-", age)
+    yield from _linked(id_, kin)
     if contested:
         yield "  contested: " + ", ".join(map(_counted, contested.split(ITEM)))
-    yield from _tried(con, id_)
+    yield from _tried(con, kin.ids)
     if archived:
         yield "  archived"
     if dormant:
-        yield f"  dormant: last seen {seen}"
+        yield f"  dormant: last seen {kin.seen(seen)}"
 
 
-def _edges(con: Connection, id_: str, way: str, age: bool) -> Iterator[str]:
-    wanted, count = _EDGES[way]
-    rows = con.execute(wanted, (id_,)).fetchall()
+def _linked(id_: str, kin: Kin) -> Iterator[str]:
+    for one in kin.linked:
+        named = "" if one.name == one.id.split("/")[-1] else f"  {one.name}"
+        yield f"  same as: {one.id}{named} ({', '.join(one.by)})"
+    for of, pair, verdict, by in kin.disputes:
+        yield f"  disputed: {_disputed(id_, of, pair, verdict, by)}: see kg review"
+
+
+def _disputed(id_: str, of: str, pair: list[str], verdict: str, by: list[str]) -> str:
+    who, rest = " and ".join(by), [other for other in pair if other != of]
+    if verdict == "conflict":
+        return f"{who} judge {' and '.join(rest if of == id_ else pair)} differently"
+    told = ", and different" if len(rest) == 1 else ", which are different"
+    return f"judged the same as {' and '.join(rest)}{told} ({who})"
+
+
+def _edges(con: Connection, ids: list[str], way: str, age: bool) -> Iterator[str]:
+    where, values, end = leading(way, ids)
+    where += f" and p not in {JUDGING}"
+    sql = f"select p, {end}, claims from edge where {where} order by p, {end}, path limit {MOST}"
+    rows = con.execute(sql, values).fetchall()
+    told = set()
     for predicate, other, claims in rows:
         for item in claims.split(ITEM) if claims else ():
             claim = item.split(MEMBER)
+            if len(ids) > 1 and (predicate, other, claim[5]) in told:
+                continue
+            told.add((predicate, other, claim[5]))
             ends = f"{predicate} -> {other}" if way == "->" else f"<- {predicate} {other}"
             yield f"  {ends}{_marks(claim)}"
             yield f"      src: {claim[0] or 'missing'}{_aged(con, claim) if age else ''}"
     if len(rows) == MOST:
-        more = con.execute(count, (id_,)).fetchone()[0] - MOST
+        count = f"select count(*) from edge where {where}"
+        more = con.execute(count, values).fetchone()[0] - MOST
         if more:
-            yield f"  {way} {more} more: kg recall --json {id_}"
+            yield f"  {way} {more} more: kg recall --json {ids[0]}"
 
 
-def _tried(con: Connection, id_: str) -> Iterator[str]:
-    for path, fields in reversed(con.execute(_TRIED, (id_,)).fetchall()):
+def _tried(con: Connection, ids: list[str]) -> Iterator[str]:
+    sql = _TRIED.format(", ".join("?" * len(ids)))
+    for path, fields, _ in reversed(con.execute(sql, ids).fetchall()):
         tried, outcome, because, *_ = fields.split(MEMBER)
         yield f"  tried: {tried} -> {outcome}" + (f": {because}" if because else "")
         yield f"      {path}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kg.recall.only import KIN
 from kg.recall.parse import facts_of
 from kg.recall.query import TEXT, Term, holding
 from kg.recall.words import STOP, asked, said
@@ -21,7 +22,7 @@ LOOKED_AT = 11  # entities that hold a word; it is common long before they are a
 
 
 class Standing(NamedTuple):
-    """Where a word stands: `here`, in the entity itself, and in others.
+    """Where a word stands: `here`, in the entity itself or what is one with it, and in others.
 
     `named` is another entity that has it in id, name or alias, `term_of` one that it is a
     `term` of, "" where there is none; `others` how many hold it at all (at most `LOOKED_AT`),
@@ -46,10 +47,11 @@ def words_of_query(query: str) -> list[str]:
 
 def standing(con: sqlite3.Connection, id_: str, word: str) -> Standing:
     """Return where `word`, one of `words_of_query`, stands, as seen from the entity `id_`."""
-    others = _holders(con, word, "e.id <> ?", id_)
-    named = _holders(con, word, "e.id <> ?", id_, names=True)
+    kin = [row[0] for row in con.execute(KIN.format("?1"), (id_,))]
+    others = _holders(con, word, "not in", kin)
+    named = _holders(con, word, "not in", kin, names=True)
     return Standing(
-        here=bool(_holders(con, word, "e.id = ?", id_)),
+        here=bool(_holders(con, word, "in", kin)),
         named=named[0][1] if named else "",
         term_of=next((other for n, other in others if _is_term(con, n, word)), ""),
         others=len(others),
@@ -63,9 +65,12 @@ def terms_of(con: sqlite3.Connection, id_: str) -> list[str]:
 
 
 def _holders(
-    con: sqlite3.Connection, word: str, which: str, id_: str, *, names: bool = False
+    con: sqlite3.Connection, word: str, which: str, ids: list[str], *, names: bool = False
 ) -> list[tuple[int, str]]:
-    """Return (number, id) of a few entities that hold the word, at all or in their names."""
+    """Return (number, id) of a few entities that hold the word, at all or in their names.
+
+    `which` is "in" for those of `ids`, "not in" for others.
+    """
     terms = [Term({text: 1.0}) for text in asked(word)]
     if con.execute("select words from meta").fetchone()[0]:
         table, hit = "words t cross join ent e on e.n = t.rowid", "words match ?"
@@ -76,8 +81,9 @@ def _holders(
         table, hit = "doc d join ent e using (n)", " and ".join(conditions)
         hit = hit.replace(TEXT, "(' ' || d.names || ' ')") if names else hit
         values = [value for some in found for value in some]
-    sql = f"select e.n, e.id from {table} where {hit} and {which} limit ?"
-    return con.execute(sql, (*values, id_, LOOKED_AT)).fetchall()
+    places = ", ".join("?" * len(ids))
+    sql = f"select e.n, e.id from {table} where {hit} and e.id {which} ({places}) limit ?"
+    return con.execute(sql, (*values, *ids, LOOKED_AT)).fetchall()
 
 
 def _is_term(con: sqlite3.Connection, n: int, word: str) -> bool:

@@ -5,11 +5,14 @@ compared (`kg.recall.alike`), because comparing costs a thousand times as much a
 Without FTS5 the words are counted by reading all traces, with the same result.
 """
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 from kg.recall.alike import Message, alike, rarity
 from kg.recall.clues import key, lines
 from kg.recall.forms import well
+from kg.recall.only import KIN
 from kg.recall.show import ITEM, MEMBER
 
 TYPE_CHECKING = False
@@ -189,7 +192,8 @@ def _allowed(con: Connection, about: str, outcome: str) -> set[int] | None:
     """Return the traces that the filters leave, a few more for the outcome; None for all."""
     found = None
     if about:
-        found = {row[0] for row in con.execute("select trace from about where id = ?", (about,))}
+        sql = f"select trace from about where id in ({KIN.format('?1')})"
+        found = {row[0] for row in con.execute(sql, (about,))}
     if outcome:
         sql = "select n from trace where instr(fields, ?)"
         rows = {row[0] for row in con.execute(sql, (f"{MEMBER}{outcome}{MEMBER}",))}

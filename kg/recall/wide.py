@@ -3,6 +3,8 @@
 What one query gets is the same whether it is asked alone or among many.
 """
 
+# ruff: noqa: S608 - every SQL text here is put together from constants; values are bound
+
 from __future__ import annotations
 
 import json
@@ -18,6 +20,7 @@ from kg.recall import asking, rawrank, schema
 from kg.recall.document import NAME, document, dumped, within
 from kg.recall.index import Index
 from kg.recall.match import Found
+from kg.recall.only import KIN
 from kg.recall.parse import claims_of, facts_of
 from kg.recall.rawindex import RawIndex
 from kg.recall.show import block, markdown
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from kg.place import Place
     from kg.recall.derived import Derived
-    from kg.recall.match import Row
+    from kg.recall.only import Row
     from kg.recall.options import Options
     from kg.recall.rawrank import Hit, Hits
 
@@ -251,10 +254,13 @@ class Wide:
         id_ = self.options.about
         if id_ and self._among is None:
             ask = self.index.connection.execute
-            facts = ask("select facts from page join ent using (n) where id = ?", (id_,)).fetchall()
+            kin = KIN.format("?1")
+            sql = f"select facts from page join ent using (n) where id in ({kin})"
+            facts = ask(sql, (id_,)).fetchall()
             if not facts:
                 raise NotFoundError(f"--about: there is no entity {id_}: see kg ls")
-            edges = ask("select claims from edge where s = ?1 or o = ?1", (id_,)).fetchall()
+            sql = f"select claims from edge where s in ({kin}) or o in ({kin})"
+            edges = ask(sql, (id_,)).fetchall()
             srcs = [fact.claim.src for row in facts for fact in facts_of(row[0])]
             srcs += [claim.src for row in edges for claim in claims_of(row[0])]
             self._among = {src.partition("#")[0] for src in srcs}
