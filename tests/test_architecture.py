@@ -35,6 +35,7 @@ LAYERS = {
     "graph": 5,
     "audit": 6,
     "context": 6,
+    "review": 6,
     "cli": 7,
     "entry": 8,
     "__main__": 9,
@@ -57,7 +58,7 @@ LONG = {
 REGISTERED = {
     "kg.cli.app": {
         "kg.cli.care", "kg.cli.context", "kg.cli.meant", "kg.cli.read", "kg.cli.resolve",
-        "kg.cli.write",
+        "kg.cli.review", "kg.cli.write",
     },
 }
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}

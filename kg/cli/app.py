@@ -160,6 +160,7 @@ def commands() -> list[str]:
     import kg.cli.meant
     import kg.cli.read
     import kg.cli.resolve
+    import kg.cli.review
     import kg.cli.write  # noqa: F401 - importing registers
 
     return list(cli.commands)

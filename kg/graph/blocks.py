@@ -40,6 +40,7 @@ create index ent_paired on ent (paired) where paired = 0;
 create table called (folded text, id text, primary key (folded, id)) without rowid;
 create table marked (mark text, id text, primary key (mark, id)) without rowid;
 create table pair (later text, earlier text, kind text, detail text, score text, weight real,
+                   gap real,
                    primary key (later, earlier)) without rowid;
 create index pair_earlier on pair (earlier);
 """
@@ -76,15 +77,15 @@ class Blocks(Derived):
 
     def facts(self, ids: Iterable[str]) -> dict[str, int]:
         """Return how many facts each of the entities has."""
-        ask = self.connection.execute
-        rows = (ask("select id, facts from ent where id = ?", (i,)).fetchone() for i in set(ids))
+        sql = "select id, facts from ent where id = ?"
+        rows = (self.connection.execute(sql, (id_,)).fetchone() for id_ in set(ids))
         return dict(row for row in rows if row)
 
     def _pairs(self, which: str, value: object) -> list[CandidatePair]:
         rows = self.connection.execute(f"select * from pair {which}", (value,)).fetchall()
         return [
-            CandidatePair(later, earlier, kind, detail, Fraction(score), weight)
-            for later, earlier, kind, detail, score, weight in rows
+            CandidatePair(later, earlier, kind, detail, Fraction(score), weight, gap)
+            for later, earlier, kind, detail, score, weight, gap in rows
         ]
 
     def _pair_up(self) -> None:

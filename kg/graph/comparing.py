@@ -76,4 +76,8 @@ def _with_facts(linker: Linker, found: Comparison, one: Entity, other: Entity) -
 
 
 def _entity(linker: Linker, text: str) -> Entity | None:
-    return linker.draft.entity(text) if is_id(text) else None
+    """Return the entity that a text is the id of, None where it is a name."""
+    prefixes = {kind.prefix for kind in linker.draft.ontology.types.values()}
+    if not is_id(text) or text.partition("/")[0] not in prefixes:
+        return None
+    return linker.draft.existing(text, lambda _: [])

@@ -132,14 +132,19 @@ class Graph:
             index.path_of,
         )
 
-    def linker(self, draft: Draft) -> Linker:
-        """Return what decides mentions on a draft of HEAD."""
+    def blocks(self, draft: Draft | None = None) -> Blocks:
+        """Return the names at HEAD, to be found by what is alike; by the rules of a draft."""
+        draft = draft or self.draft(self.at())
         rules = Rules.of_store(draft.cutoffs, draft.ontology)
         if self._blocks is None or self._blocks.rules != rules:
             self._let_go_of_blocks()
             self._blocks = Blocks(self.place, rules)
         self._blocks.refresh()
-        return Linker(draft, self._blocks)
+        return self._blocks
+
+    def linker(self, draft: Draft) -> Linker:
+        """Return what decides mentions on a draft of HEAD."""
+        return Linker(draft, self.blocks(draft))
 
     # writing
 

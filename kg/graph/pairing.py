@@ -40,13 +40,18 @@ class Rules(NamedTuple):
         """Return the cutoffs in force for a type."""
         return in_force(self.cutoffs, type_name)
 
+    def gap(self, type_name: str, score: Fraction) -> float:
+        """Return how far a score is from the nearer cutoff."""
+        cutoffs = self.of(type_name)
+        return float(min(abs(score - c) for c in (cutoffs.lower, cutoffs.upper) if c is not None))
+
     def scorer_of(self, type_name: str) -> Scorer:
         """Return the scorer in force for a type."""
         return scorer(self.of(type_name).scorer)
 
     def printed(self) -> str:
         """Return a text that is the same for rules that make the same content."""
-        said = [f"{t} {c.scorer} {c.lower}" for t, c in sorted(self.cutoffs.items())]
+        said = [f"{t} {c.scorer} {c.lower} {c.upper}" for t, c in sorted(self.cutoffs.items())]
         return "; ".join([*said, *sorted(self.identifying)])
 
 
@@ -63,6 +68,7 @@ class CandidatePair(NamedTuple):
     detail: str
     score: Fraction
     weight: float
+    gap: float  # between the score and the nearer cutoff
 
 
 class Known(NamedTuple):
@@ -130,8 +136,10 @@ class Pairing:
         for pair in self._pairs(known, known.born, NEAREST):
             best.setdefault(pair.earlier, pair)
         for pair in best.values():
-            row = (pair.later, pair.earlier, pair.kind, pair.detail, str(pair.score), pair.weight)
-            self._ask("insert into pair values (?, ?, ?, ?, ?, ?)", row)
+            self._ask(
+                "insert into pair values (?, ?, ?, ?, ?, ?, ?)",
+                (*pair[:4], str(pair.score), pair.weight, pair.gap),
+            )
 
     def _pairs(self, known: Known, before: str, most: int) -> Iterator[CandidatePair]:
         """Yield the pairs of an entity with those born before, the strongest kind first."""
@@ -170,13 +178,15 @@ class Pairing:
         row = self._ask("select printed from ent where id = ?", (other,)).fetchone()
         names = ((a, b) for a in known.names for b in Known.parse(other, row[0]).names)
         score = max(self._score(known.type, pair) for pair in names)
-        return CandidatePair(known.id, other, kind, detail, score, _WEIGHTS[kind])
+        gap = self._rules.gap(known.type, score)
+        return CandidatePair(known.id, other, kind, detail, score, _WEIGHTS[kind], gap)
 
     def _named(self, known: Known, other: str, kind: str, names: tuple[str, str]) -> CandidatePair:
         """Return a pair of two names that are alike."""
         weight = _WEIGHTS.get(kind) or self._weight(known.type, *names)
         score = self._score(known.type, names)
-        return CandidatePair(known.id, other, kind, " / ".join(names), score, weight)
+        gap = self._rules.gap(known.type, score)
+        return CandidatePair(known.id, other, kind, " / ".join(names), score, weight, gap)
 
     def _score(self, type_name: str, names: tuple[str, str]) -> Fraction:
         return self._rules.scorer_of(type_name).score(*names, type_name)
