@@ -12,8 +12,9 @@ from kg.cli.input import parse_observations, read
 from kg.cli.output import answer_line, say
 from kg.cli.read import complete_id
 from kg.cli.write import redact_
-from kg.cli.written import whole, write
+from kg.cli.written import write
 from kg.errors import NotARepositoryError, NotFoundError, RefusedError
+from kg.graph.rawtext import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

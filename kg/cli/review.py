@@ -9,14 +9,10 @@ import click
 from kg.cli.app import Session, as_json, cli
 from kg.cli.input import parse_observations, read
 from kg.cli.output import answer, say, say_all, talk
-from kg.cli.written import whole
-from kg.errors import RefusedError
 
 if TYPE_CHECKING:
     from kg.graph import Graph
     from kg.review import Question
-
-_VERDICTS = ("same", "different", "unsure", "withdrawn")
 
 
 @cli.command("review")
@@ -56,9 +52,9 @@ def review(
     if json_:
         answer("review", _as_json(graph, questions, limit, doubted))
     elif person:
-        from kg.cli.reviewing import Session as Reviewing
+        from kg.cli.reviewing import Sitting
 
-        Reviewing(graph, questions, person).run()
+        Sitting(graph, questions, person).run()
     else:
         _list(questions, limit, doubted)
 
@@ -94,14 +90,16 @@ def _list(questions: list[Question], limit: int, doubted: int) -> None:
 
 def _apply(session: Session, file: str, *, json_: bool) -> None:
     """Judge by a file: all of it is checked before the first is committed."""
+    from kg.review.verdicts import Verdict
+
     raws = parse_observations(read(file))
     graph = session.writable()
-    for raw in raws:
-        _check(graph, raw)
+    verdicts = [Verdict.parse(raw) for raw in raws]
+    for verdict in verdicts:
+        verdict.check(graph)
     person, judged = session.person(), []
-    for raw in raws:
-        found = judge(graph, raw, person, run=session.run, agent=session.agent)
-        judged += found
+    for verdict in verdicts:
+        judged += verdict.commit(graph, person, run=session.run, agent=session.agent)
     if not person:
         talk("no person at a terminal: these are suggestions until one judges (kg review)")
     if json_:
@@ -109,27 +107,3 @@ def _apply(session: Session, file: str, *, json_: bool) -> None:
         return
     for one in judged:
         say(f"{one.outcome}: {one.one} and {one.other} {one.verdict} ({one.by})")
-
-
-def _check(graph: Graph, raw: dict[str, Any]) -> None:
-    for name in ("one", "other", "verdict", "because"):
-        if not isinstance(raw.get(name), str) or not raw[name].strip():
-            raise RefusedError(f"a judgement needs the text {name!r}: see kg review --help")
-    if raw["verdict"] not in _VERDICTS:
-        raise RefusedError(f"{raw['verdict']!a} is no verdict: use one of {', '.join(_VERDICTS)}")
-    if set(raw) - {"one", "other", "verdict", "because"}:
-        raise RefusedError("a judgement has one, other, verdict and because: remove the rest")
-    for name in ("one", "other"):
-        graph.entity(raw[name])
-
-
-def judge(
-    graph: Graph, raw: dict[str, Any], person: str, *, run: str = "", agent: str = ""
-) -> list[Any]:
-    """Commit one judgement and return what became of it."""
-    said = {"one": raw["one"], "other": raw["other"], "verdict": raw["verdict"]}
-    observation = {"text": raw["because"], "judge": [{**said, "lines": whole(raw["because"])}]}
-    found = graph.remember([observation], op="review", run=run, agent=agent, person=person)
-    if found.queued:
-        raise RefusedError(f"queued, not written yet: {found.queued}")
-    return [one for recorded in found.recorded for one in recorded.judged]

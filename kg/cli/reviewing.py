@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kg.cli.output import head, say, talk
-from kg.cli.review import judge
 from kg.errors import KgError
+from kg.review.verdicts import Verdict
 from kg.text import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _VERDICTS = {"s": "same", "d": "different", "u": "unsure"}
 _FACTS = 6  # of a side, before m
 
 
-class Session:
+class Sitting:
     """One sitting at the queue."""
 
     def __init__(self, graph: Graph, questions: list[Question], person: str) -> None:
@@ -97,9 +97,8 @@ class Session:
         return True
 
     def _commit(self, question: Question, verdict: str, because: str) -> None:
-        said = {"one": question.one, "other": question.other}
-        raw = {**said, "verdict": verdict, "because": because}
-        for one in judge(self._graph, raw, self._person, run=self._run):
+        said = Verdict(question.one, question.other, verdict, because)
+        for one in said.commit(self._graph, self._person, run=self._run):
             more = f", one thing under {one.canonical}" if one.canonical else ""
             say(f"-> {verdict}{more}{', disputed' if one.disputed else ''}")
 

@@ -9,8 +9,9 @@ import click
 from kg.cli.app import as_json, cli
 from kg.cli.input import parse_observations, read, text_of
 from kg.cli.read import complete_id
-from kg.cli.written import stated, typed, whole, write
+from kg.cli.written import stated, typed, write
 from kg.errors import AlreadyExistsError, RefusedError
+from kg.graph.rawtext import whole
 
 redact_ = click.option("--redact", is_flag=True, help="Replace secrets instead of refusing.")
 because_ = click.option("--because", metavar="TEXT", help="What you state; kept as the source.")

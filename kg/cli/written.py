@@ -10,6 +10,7 @@ import click
 from kg.cli.app import FAILED, Session
 from kg.cli.output import answer, say, talk
 from kg.clusters import CONFLICT
+from kg.graph.rawtext import whole
 
 if TYPE_CHECKING:
     from kg.graph import Answer, Recorded
@@ -108,11 +109,6 @@ def stated(part: str, said: dict[str, Any], because: str | None, src: str | None
     if src:
         return {part: [{**said, "src": src}]}
     return {"text": because, part: [{**said, "lines": whole(because or "")}]}
-
-
-def whole(text: str) -> list[int]:
-    """Return the anchor of all of a text: its first and last line."""
-    return [1, text.rstrip("\n").count("\n") + 1]
 
 
 def typed(ontology: Ontology, key: str, value: str) -> str | bool | int:

@@ -42,18 +42,12 @@ def commit_message(
 
 def _in_words(recorded: Sequence[Recorded]) -> str:
     news = [s for r in recorded for s in (*r.facts, *r.edges) if s.outcome == "new"]
-    gone = [s for r in recorded for s in r.retracted]
-    names = [s for r in recorded for s in r.renamed]
     traces = sum(outcome == "new" for r in recorded for _, outcome in r.tried)
-    if names:
-        return f"Rename {names[0].id} to {value_text(names[0].v)}"
-    judged = [j for r in recorded for j in r.judged]
-    if judged:
-        one = judged[0]
-        more = f" and {len(judged) - 1} more" if len(judged) > 1 else ""
-        return f"Judge {one.one} and {one.other} {one.verdict}{more}"
-    if gone:
-        return f"Retract {_one(gone[0])}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
+    done = [f"Rename {s.id} to {value_text(s.v)}" for r in recorded for s in r.renamed]
+    done += [f"Judge {j.one} and {j.other} {j.verdict}" for r in recorded for j in r.judged]
+    done += [f"Retract {_one(s)}" for r in recorded for s in r.retracted]
+    if done:
+        return done[0] + (f" and {len(done) - 1} more" if len(done) > 1 else "")
     if len(news) == 1 and not traces:
         return _one(news[0])
     parts = [_count(len(news), "fact"), _count(traces, "trace")]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kg.errors import MissingSourceError, RefusedError
-from kg.graph.rawtext import check_raw, render_conversation, when
+from kg.graph.rawtext import check_raw, render_conversation, seconds, when
 from kg.model import (
     MAX_NAME,
     OUTCOMES,
@@ -181,7 +180,7 @@ def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Obser
     made = Observation(
         run=run,
         agent=agent,
-        at=_seconds(raw["at"]) if "at" in raw else at,
+        at=seconds(raw["at"]) if "at" in raw else at,
         text=_text(raw),
         session=_name_of(raw, "session"),
         entities=_each(raw, "entities", _mention),
@@ -302,9 +301,8 @@ def _judgement(raw: Mapping[str, Any]) -> SaidJudgement:
         choices = ", ".join((*VERDICTS, WITHDRAWN))
         raise RefusedError(f"verdict is {verdict!a}: use one of {choices}")
     anchor = _anchor(raw, "judgement")
-    return SaidJudgement(
-        one=_ref(raw, "one"), other=_ref(raw, "other"), verdict=verdict, anchor=anchor
-    )
+    ends = {end: _ref(raw, end) for end in ("one", "other")}
+    return SaidJudgement(**ends, verdict=verdict, anchor=anchor)
 
 
 def _anchor(raw: Mapping[str, Any], said: str) -> Anchor:
@@ -354,13 +352,6 @@ def _outcome(raw: Mapping[str, Any]) -> str:
     if outcome not in OUTCOMES:
         raise RefusedError(f"outcome is {outcome!a}: use one of {', '.join(OUTCOMES)}")
     return outcome
-
-
-def _seconds(text: str) -> int:
-    at = datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC)
-    if at.year > 2100:
-        raise RefusedError(f"at is {text}: git holds no time so late, correct it")
-    return max(0, int(at.timestamp()))  # nor any before 1970
 
 
 def _each(

@@ -56,3 +56,16 @@ def when(text: str) -> str:
             f"{text!a} is not a time: write 2026-11-30 or 2026-11-30T09:00:00Z"
         ) from None
     return f"{plain.isoformat()}Z"
+
+
+def seconds(text: str) -> int:
+    """Return a time as the seconds since 1970 that git holds."""
+    at = datetime.fromisoformat(when(text).removesuffix("Z")).replace(tzinfo=UTC)
+    if at.year > 2100:
+        raise RefusedError(f"at is {text}: git holds no time so late, correct it")
+    return max(0, int(at.timestamp()))  # nor any before 1970
+
+
+def whole(text: str) -> list[int]:
+    """Return the anchor of all of a text: its first and last line."""
+    return [1, text.rstrip("\n").count("\n") + 1]
