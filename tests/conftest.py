@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kg.cli.app import AGENTS
+
 _HOME = tempfile.mkdtemp(prefix="kg-test-home-")
 
 # Before anything imports pygit2, which reads HOME once.
-for _name in [n for n in os.environ if n.startswith(("GIT_", "KG_", "XDG_"))]:
+for _name in [n for n in os.environ if n.startswith(("GIT_", "KG_", "XDG_")) or n in AGENTS]:
     del os.environ[_name]
 os.environ["HOME"] = _HOME
 os.environ["GIT_CONFIG_NOSYSTEM"] = "1"

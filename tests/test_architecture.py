@@ -57,8 +57,13 @@ LONG = {
 # The commands register with the group, which imports them to know its own.
 REGISTERED = {
     "kg.cli.app": {
-        "kg.cli.care", "kg.cli.context", "kg.cli.meant", "kg.cli.read", "kg.cli.resolve",
-        "kg.cli.review", "kg.cli.write",
+        "kg.cli.care",
+        "kg.cli.context",
+        "kg.cli.meant",
+        "kg.cli.read",
+        "kg.cli.resolve",
+        "kg.cli.review",
+        "kg.cli.write",
     },
 }
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}

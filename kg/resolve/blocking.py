@@ -4,7 +4,8 @@ Two names of a token-set Jaccard above 0 share a token, so the readings that sha
 candidates; whatever else a scorer counts (squash, handles, ecosystems) it says in `Form.keys`.
 Of n tokens, the n - ceil(cut * n) + 1 rarest suffice to find all that reach a cutoff (prefix
 filter; Chaudhuri, Ganti and Kaushik, ICDE 2006), and a size outside [cut * n, n / cut] cannot
-reach it. Misspelt names share no token; of two that are one edit apart, one half is intact.
+reach it. Misspelt names share no token; of two that are one edit apart, one half is intact (but
+for two letters swapped across the middle).
 
 The tables lie in whatever SQLite connection is given: a file's, or one in memory.
 """
@@ -19,7 +20,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from kg.resolve.forms import Form
+from kg.resolve.forms import Form, numbers
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,12 +44,15 @@ _SOME = 200  # names with one intact half are compared; those with more are no m
 
 
 Candidate = tuple[int, Fraction]  # number of a reading, the greatest score it may have
-# What shares tokens. Where each side has a number that the other lacks, only a key can help.
+# What shares one of the rare tokens, with the common ones it shares besides. Where each side has a
+# number that the other lacks, only a key can help.
+_COMMON = "(select count(*) from token c where c.word in ({common}) and c.n = t.n)"
 _SHARING = (
-    "select n, count(*) as both, size from token where word in ({marks}) and size between ? and ?"
-    " group by n having count(*) * ? >= ? * (? + size - count(*))"
+    "select n, count(*) + {besides} as both, size from token t where word in ({rare})"
+    " and size between ? and ? group by n having both * ? >= ? * (? + size - both)"
     " and (sum(hard) = ? or sum(hard) = hards) order by both * 1.0 / (? + size - both) desc, n"
 )
+_OFTEN = "select count(*) from (select 1 from token where word = ? limit 5000)"
 
 
 class Alike(NamedTuple):
@@ -144,13 +148,29 @@ class Names:
         sql = f"select distinct n from key where word in ({_marks(keys)})"
         for (n,) in self._con.execute(sql, keys).fetchall():
             yield n, Fraction(1)
-        words = [f"{type_name}\t{token}" for token in form.tokens]
-        size, hard = len(words), len(form.hard)
+        rare, common = self._split(type_name, form, cut)
+        size, hard = len(form.tokens), len(form.hard)
         least, most = math.ceil(cut * size), math.floor(size / cut)
-        sql = _SHARING.format(marks=_marks(words))
-        values = (*words, least, most, cut.denominator, cut.numerator, size, hard, size)
+        besides = _COMMON.format(common=_marks(common)) if common else "0"
+        sql = _SHARING.format(besides=besides, rare=_marks(rare))
+        values = (*common, *rare, least, most, cut.denominator, cut.numerator, size, hard, size)
         for n, both, other in self._con.execute(sql, values):
             yield n, Fraction(both, size + other - both)
+
+    def _split(self, type_name: str, form: Form, cut: Fraction) -> tuple[list[str], list[str]]:
+        """Return the words that suffice to find what reaches the cutoff, and the rest.
+
+        Those of tokens that must not differ are never among the rest.
+        """
+        soft = [f"{type_name}\t{token}" for token in form.tokens - form.hard]
+        hard = [f"{type_name}\t{token}" for token in form.hard]
+        size = len(form.tokens)
+        spare = min(len(soft), math.ceil(cut * size) - 1)
+        if spare <= 0:
+            return soft + hard, []
+        often = {word: self._con.execute(_OFTEN, (word,)).fetchone()[0] for word in soft}
+        ordered = sorted(soft, key=lambda word: (often[word], word))
+        return ordered[: len(soft) - spare] + hard, ordered[len(soft) - spare :]
 
     def _named(self, candidates: Iterable[Candidate], before: str) -> list[tuple[str, str]]:
         wanted = [n for n, _ in candidates]
@@ -161,7 +181,8 @@ class Names:
         from rapidfuzz.distance import OSA
 
         for read in self._scorer_of(type_name).read(other, type_name):
-            if read.hard == form.hard and read.squash != form.squash:
+            alike = read.hard == form.hard and numbers(read.squash) == numbers(form.squash)
+            if alike and read.squash != form.squash:
                 least = 1 if len(form.squash) < 2 * MISSPELT_FROM else 2
                 if OSA.distance(form.squash, read.squash, score_cutoff=least) <= least:
                     return True
