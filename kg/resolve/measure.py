@@ -7,7 +7,7 @@ as its bound is the other half's. Nothing is assumed of scores but that more is 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -101,7 +101,10 @@ def measured(
     """Return the cutoffs that a policy gives for scored pairs of one type."""
     steps = tuple(sweep(scored))
     allowed = [step for step in steps if step.at > scorer.ceiling]
-    upper = (zero_errors if policy.name == ZERO_ERRORS else choose_upper)(allowed, scored, policy)
+    if policy.name == ZERO_ERRORS:
+        upper = zero_errors(allowed, scored, policy)
+    else:
+        upper = choose_upper(allowed, scored, policy, scorer.rules)
     found = upper.at if upper.at is not None else upper.proposed
     lower, split, over = choose_lower(scored, policy, found)
     between = sum(s.score >= lower and (upper.at is None or s.score < upper.at) for s in scored)
@@ -111,7 +114,8 @@ def measured(
     )  # fmt: skip
     cutoffs = Cutoffs(
         scorer=scorer.name, upper=upper.at, lower=lower, because=upper.because, labels=labels,
-        bound=rounded_up(upper.bounded.bound), measured=today, evidence=evidence,
+        bound=rounded_up(upper.bounded.bound) if found is not None else "",
+        measured=today, evidence=evidence,
     )  # fmt: skip
     return Measurement(
         type=type_name, cutoffs=cutoffs, evidence=evidence, steps=steps, scored=scored,
@@ -134,14 +138,14 @@ def sweep(scored: Iterable[Scored]) -> Iterator[Step]:
         yield Step(score, *halves, _both(*halves))
 
 
-def choose_upper(steps: Sequence[Step], scored: Sequence[Scored], policy: Policy) -> Upper:
+def choose_upper(
+    steps: Sequence[Step], scored: Sequence[Scored], policy: Policy, rules: Collection[Fraction]
+) -> Upper:
     """Return the lowest cut that keeps the policy on one half of the labels and on the other.
 
-    Stricter than a rate over all matches: what a lower cut adds must itself be as precise as
-    the policy says (on all labels, a half has too few), so that sure pairs do not pay for
-    guesses.
+    `rules` are the scorer's.
     """
-    kept = [step for step in eligible(steps, policy) if step.bounded.keeps(policy)]
+    kept = [step for step in eligible(steps, policy, rules) if step.bounded.keeps(policy)]
     if kept:
         return Upper(kept[-1].at, "", kept[-1].chosen, kept[-1].bounded)
     halves = [_count(s for s in scored if s.pair.half == half) for half in (0, 1)]
@@ -155,13 +159,28 @@ def choose_upper(steps: Sequence[Step], scored: Sequence[Scored], policy: Policy
     return Upper(None, _no_cut(steps, policy), *_strictest(steps, halves))
 
 
-def eligible(steps: Sequence[Step], policy: Policy) -> Iterator[Step]:
-    """Yield the cuts that keep the policy on the half to choose on, each adding what is sure."""
+def eligible(
+    steps: Sequence[Step], policy: Policy, rules: Collection[Fraction]
+) -> Iterator[Step]:
+    """Yield the cuts that keep the policy on the half to choose on, each adding what is sure.
+
+    Stricter than a rate over all matches: what a lower cut adds must itself be as precise as
+    the policy says, so that sure pairs do not pay for guesses. It is looked at on all labels,
+    as a half has few; and fewer pairs than one error in which would be allowed show nothing,
+    unless it is a rule of the scorer that brings them, without an error.
+    """
     last = Tally()
     for step in steps:
-        if step.chosen.keeps(policy) and step.whole.since(last).precise(policy):
+        added = step.whole.since(last)
+        shown = _telling(added, policy) or (step.at in rules and not added.false)
+        if shown and added.precise(policy) and step.chosen.keeps(policy):
             last = step.whole
             yield step
+
+
+def _telling(added: Tally, policy: Policy) -> bool:
+    """Whether the pairs are so many that one error in them would be within the policy."""
+    return added.matches * (1 - policy.min_precision) >= 1
 
 
 def zero_errors(steps: Sequence[Step], scored: Sequence[Scored], policy: Policy) -> Upper:
@@ -183,11 +202,11 @@ def zero_errors(steps: Sequence[Step], scored: Sequence[Scored], policy: Policy)
 def _no_cut(steps: Sequence[Step], policy: Policy) -> str:
     if not steps:
         return "no pair scores high enough to be matched by its names"
-    first = steps[0].whole
+    worse = max(steps[0].chosen, steps[0].bounded, key=lambda half: (half.false, -half.true))
     return (
         f"no cut keeps false merges within {_percent(policy.max_false_merge)} and precision at "
-        f"{_percent(policy.min_precision)}: at {steps[0].at}, {first.false} of {first.matches} "
-        f"matches are wrong"
+        f"{_percent(policy.min_precision)} on both halves: at {steps[0].at}, {worse.false} of "
+        f"{worse.matches} matches of one are wrong"
     )
 
 

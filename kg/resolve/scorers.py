@@ -32,12 +32,14 @@ class Scorer(NamedTuple):
     """A scorer: its name with its version, how it reads a name, and how it compares two readings.
 
     `ceiling` is the greatest score that must never be a match: an upper cutoff lies above it.
+    `rules` are the scores of names that a rule holds for equal; all others are shares of words.
     """
 
     name: str
     read: Callable[[str, str], tuple[Form, ...]]  # name, type -> readings
     compare: Callable[[Form, Form, str], Fraction]
     ceiling: Fraction = ZERO
+    rules: frozenset[Fraction] = frozenset({ONE})
 
     def score(self, one: str, other: str, type_name: str) -> Fraction:
         """Return how alike two names of a type are, from 0 to 1: that of their best readings."""
@@ -145,10 +147,12 @@ def _published_alike(one: Form, other: Form) -> bool:
     return same and bool(bare) and bare == bare_words(other.words)
 
 
+_RULES = frozenset({ONE, SQUASHED, WRITTEN, REORDERED})
+
 SCORERS = {
     made.name: made
     for made in (
         Scorer("token-set-jaccard/1", _read_1, _compare_1),
-        Scorer("token-set-jaccard/2", forms, _compare_2, BARRED),
+        Scorer("token-set-jaccard/2", forms, _compare_2, BARRED, _RULES),
     )
 }
