@@ -55,7 +55,14 @@ LONG = {
 }
 # The commands register with the group, which imports them to know its own.
 REGISTERED = {
-    "kg.cli.app": {"kg.cli.care", "kg.cli.context", "kg.cli.meant", "kg.cli.read", "kg.cli.write"},
+    "kg.cli.app": {
+        "kg.cli.care",
+        "kg.cli.context",
+        "kg.cli.meant",
+        "kg.cli.measure",
+        "kg.cli.read",
+        "kg.cli.write",
+    },
 }
 ENVIRONMENT = {"kg/entry.py", "kg/cli/app.py"}
 

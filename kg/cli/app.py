@@ -23,7 +23,7 @@ DONE, USAGE, FAILED = 0, 2, 3
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
-    "Care": ("init", "status", "fsck", "commit", "completion"),
+    "Care": ("init", "status", "fsck", "commit", "measure", "completion"),
 }
 
 
@@ -140,6 +140,7 @@ def commands() -> list[str]:
     import kg.cli.care
     import kg.cli.context
     import kg.cli.meant
+    import kg.cli.measure
     import kg.cli.read
     import kg.cli.write  # noqa: F401 - importing registers
 

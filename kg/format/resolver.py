@@ -93,6 +93,7 @@ def to_json(cutoffs: Cutoffs) -> dict[str, Any]:
         "bound": cutoffs.bound,
         "labels": cutoffs.labels,
         "measured": cutoffs.measured,
+        "lower_labels": cutoffs.lower_labels,
     }
     if cutoffs.evidence is not None:
         shown |= _evidence(cutoffs.evidence)
@@ -137,6 +138,7 @@ def _cutoffs(path: str, name: str, raw: Mapping[str, Any]) -> Cutoffs:
             bound=raw.get("bound", ""),
             labels=raw.get("labels", ""),
             measured=raw.get("measured", ""),
+            lower_labels=raw.get("lower_labels", ""),
             evidence=_parse_evidence(raw) if "policy" in raw else None,
         )
     except (RefusedError, ZeroDivisionError) as error:
@@ -148,8 +150,8 @@ def _parse_evidence(raw: Mapping[str, Any]) -> Evidence:
     return Evidence(
         policy=Policy(
             policy["name"],
-            *(Fraction(policy[name]) for name in _SHARES),
             accept_bound=policy.get("accept_bound", False),
+            **{name: Fraction(policy[name]) for name in _SHARES},
         ),
         chosen=Tally(**raw["chosen"]),
         bounded=Tally(**raw["bounded"]),

@@ -23,7 +23,8 @@ class Cutoffs:
 
     `upper` is None where automatic matching is off; `because` then says why. `labels` is the id
     of the label set, `measured` the day, `evidence` what was counted. `bound` is the 95% upper
-    bound of the false-merge rate at `upper`, as a decimal, "" where there is none.
+    bound of the false-merge rate at `upper`, as a decimal, "" where there is none. `lower_labels`
+    is the id of the judgements that have moved `lower` since.
     """
 
     scorer: str
@@ -34,6 +35,7 @@ class Cutoffs:
     labels: str = ""
     measured: str = ""
     evidence: Evidence | None = None
+    lower_labels: str = ""
 
     def __post_init__(self) -> None:
         if not 0 < self.lower <= 1:

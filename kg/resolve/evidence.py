@@ -6,7 +6,7 @@ Rates of rare errors are bounded, not estimated: none seen in four pairs says ne
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, exp, lgamma, log, log1p
+from math import ceil, exp, floor, lgamma, log, log1p, log10
 from typing import NamedTuple
 
 LEVEL = 0.05  # a bound holds with 95%, one-sided
@@ -151,19 +151,12 @@ def rounded_up(bound: float) -> str:
     return f"{min(1.0, scaled / 10**digits):.{digits}f}".rstrip("0").rstrip(".")
 
 
-def pairs_needed(policy: Policy) -> int:
-    """Return how many different pairs bound the rate within the policy where none is merged.
-
-    From (1 - p)^n <= 0.05.
-    """
-    if not 0 < policy.max_false_merge < 1:
-        return 1
-    return ceil(log(LEVEL) / log1p(-float(policy.max_false_merge)))
+def trials_needed(rate: Fraction) -> int:
+    """Return how many trials without an error bound its rate at `rate`: (1 - rate)^n <= 0.05."""
+    return ceil(log(LEVEL) / log1p(-float(rate))) if 0 < rate < 1 else 1
 
 
 def _magnitude(value: float) -> int:
-    from math import floor, log10
-
     return floor(log10(value))
 
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from unicodedata import normalize
 
@@ -109,7 +110,7 @@ def read_labels(data: bytes, where: str, type_name: str = "") -> Iterator[Pair]:
         raise RefusedError(f"{where} line {line} is not UTF-8: convert it (iconv)") from None
     rows = _json_lines if text.lstrip()[:1] in ("{", "[", "") else _csv_rows
     for number, row in rows(text, where):
-        yield _at(where, number, lambda row=row: _pair(row, type_name))
+        yield _at(where, number, partial(_pair, row, type_name))
 
 
 def write_labels(pairs: Iterable[Pair]) -> bytes:
@@ -136,7 +137,7 @@ def _at(where: str, number: int, make: Callable[[], T]) -> T:
 def _json_lines(text: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            yield number, _at(where, number, lambda line=line: _object(line))
+            yield number, _at(where, number, partial(_object, line))
 
 
 def _object(line: str) -> Mapping[str, Any]:
@@ -158,7 +159,9 @@ def _csv_rows(text: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for row in reader:
             yield reader.line_num, {n: v for n, v in row.items() if n is not None and v is not None}
     except csv.Error as error:
-        raise RefusedError(f"{where} line {reader.line_num} is not CSV ({error}): {_HELP}") from None
+        raise RefusedError(
+            f"{where} line {reader.line_num} is not CSV ({error}): {_HELP}"
+        ) from None
 
 
 def _pair(row: Mapping[str, Any], type_name: str) -> Pair:

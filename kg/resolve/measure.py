@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kg.resolve.bands import UNMEASURED, Cutoffs
-from kg.resolve.evidence import Evidence, Policy, Split, Tally, pairs_needed, rounded_up
+from kg.resolve.evidence import Evidence, Policy, Split, Tally, rounded_up, trials_needed
 from kg.resolve.labels import Labels, Pair
-from kg.resolve.scorers import Scorer
+from kg.resolve.scorers import SCORERS, Scorer
 
 ZERO_ERRORS = "zero-errors"
 
@@ -79,7 +79,7 @@ class Upper(NamedTuple):
 def measure(labels: Labels, scorer: Scorer, policy: Policy, today: str) -> list[Measurement]:
     """Return what is measured of each type in a label set; `today` is written beside it."""
     return [
-        measured(type_name, score_all(pairs, scorer), scorer, policy, labels.id, today)
+        measured(type_name, score_all(pairs, scorer), scorer, policy, labels=labels.id, today=today)
         for type_name, pairs in labels.types.items()
     ]
 
@@ -95,8 +95,8 @@ def score_all(pairs: Iterable[Pair], scorer: Scorer) -> tuple[Scored, ...]:
 
 
 def measured(
-    type_name: str, scored: tuple[Scored, ...], scorer: Scorer, policy: Policy,
-    labels: str, today: str,
+    type_name: str, scored: tuple[Scored, ...], scorer: Scorer, policy: Policy, *,
+    labels: str = "", today: str = "",
 ) -> Measurement:  # fmt: skip
     """Return the cutoffs that a policy gives for scored pairs of one type."""
     steps = tuple(sweep(scored))
@@ -129,13 +129,13 @@ def measured(
 def sweep(scored: Iterable[Scored]) -> Iterator[Step]:
     """Yield every score as a cut, from the strictest down, with what is at or above it."""
     pairs = sorted(scored, key=lambda s: s.score, reverse=True)
-    halves = [_count(p for p in pairs if p.pair.half == half) for half in (0, 1)]
+    halves = list(_halves(pairs))
     for score, group in groupby(pairs, key=lambda s: s.score):
         for one in group:
             at = halves[one.pair.half]
             more = {"true": at.true + 1} if one.pair.same else {"false": at.false + 1}
             halves[one.pair.half] = at._replace(**more)
-        yield Step(score, *halves, _both(*halves))
+        yield Step(score, halves[0], halves[1], _both(*halves))
 
 
 def choose_upper(
@@ -148,20 +148,18 @@ def choose_upper(
     kept = [step for step in eligible(steps, policy, rules) if step.bounded.keeps(policy)]
     if kept:
         return Upper(kept[-1].at, "", kept[-1].chosen, kept[-1].bounded)
-    halves = [_count(s for s in scored if s.pair.half == half) for half in (0, 1)]
-    short = pairs_needed(policy) - min(half.different for half in halves)
+    halves = _halves(scored)
+    short = trials_needed(policy.max_false_merge) - min(half.different for half in halves)
     if short > 0:
         because = (
             f"too few labels: about {2 * short} more different pairs are needed to bound false "
             f"merges at {_percent(policy.max_false_merge)}"
         )
-        return Upper(None, because, *halves, needed=2 * short)
+        return Upper(None, because, halves[0], halves[1], needed=2 * short)
     return Upper(None, _no_cut(steps, policy), *_strictest(steps, halves))
 
 
-def eligible(
-    steps: Sequence[Step], policy: Policy, rules: Collection[Fraction]
-) -> Iterator[Step]:
+def eligible(steps: Sequence[Step], policy: Policy, rules: Collection[Fraction]) -> Iterator[Step]:
     """Yield the cuts that keep the policy on the half to choose on, each adding what is sure.
 
     Stricter than a rate over all matches: what a lower cut adds must itself be as precise as
@@ -210,8 +208,8 @@ def _no_cut(steps: Sequence[Step], policy: Policy) -> str:
     )
 
 
-def _strictest(steps: Sequence[Step], halves: Sequence[Tally]) -> tuple[Tally, Tally]:
-    return (steps[0].chosen, steps[0].bounded) if steps else (halves[0], halves[1])
+def _strictest(steps: Sequence[Step], halves: tuple[Tally, Tally]) -> tuple[Tally, Tally]:
+    return (steps[0].chosen, steps[0].bounded) if steps else halves
 
 
 # the lower cutoff
@@ -236,11 +234,38 @@ def choose_lower(
     return lower, split, split.lost > lost
 
 
+class Lowered(NamedTuple):
+    """A lower cutoff by what people judged, what that loses, and how many pairs it lacks."""
+
+    at: Fraction
+    split: Split
+    needed: int
+
+
+def lowered(pairs: Iterable[Pair], cutoffs: Cutoffs, policy: Policy) -> Lowered:
+    """Return the lower cutoff that judged pairs of a type give beside an upper one that stays.
+
+    Judgements come from between the cutoffs, so they say nothing of `upper`. Fewer true pairs
+    than bound `max_split` with none lost leave `lower` as it is.
+    """
+    scored = score_all(pairs, SCORERS[cutoffs.scorer])
+    lower, split, _ = choose_lower(scored, policy, cutoffs.upper)
+    needed = max(0, trials_needed(policy.max_split) - split.of)
+    return Lowered(cutoffs.lower if needed else lower, split, needed)
+
+
 def tally(scored: Iterable[Scored], cut: Fraction | None) -> Tally:
     """Return what is at or above a cut; nothing where there is none."""
     pairs = list(scored)
     above = [s.pair.same for s in pairs if cut is not None and s.score >= cut]
     return _count(pairs)._replace(true=sum(above), false=len(above) - sum(above))
+
+
+def _halves(scored: Sequence[Scored]) -> tuple[Tally, Tally]:
+    return (
+        _count(s for s in scored if s.pair.half == 0),
+        _count(s for s in scored if s.pair.half == 1),
+    )
 
 
 def _count(scored: Iterable[Scored]) -> Tally:

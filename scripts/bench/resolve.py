@@ -55,7 +55,9 @@ def main() -> None:
         "splits": [split_row(one, options.splits, options.seed) for one in ours],
     }
     if options.json:
-        print_json("kg.bench.resolve/v1", {"labels": labels.id, "pairs": len(labels.pairs), **tables})
+        print_json(
+            "kg.bench.resolve/v1", {"labels": labels.id, "pairs": len(labels.pairs), **tables}
+        )
     else:
         print(f"label set {labels.id}, {len(labels.pairs)} pairs")
         for title, rows in tables.items():
@@ -67,17 +69,17 @@ def main() -> None:
 
 def read_folder(folder: Path) -> Labels:
     """Return all labelled pairs of a folder; a set without names of sets gets its file's."""
-    pairs = []
-    for file in sorted(folder.glob("*.jsonl")):
-        for pair in read_labels(file.read_bytes(), file.name):
-            pairs.append(pair if pair.source else pair._replace(source=file.stem))
-    return labels_of(pairs)
+    return labels_of(
+        pair if pair.source else pair._replace(source=file.stem)
+        for file in sorted(folder.glob("*.jsonl"))
+        for pair in read_labels(file.read_bytes(), file.name)
+    )
 
 
 def measured_all(labels: Labels, scorer: Scorer, today: str) -> list[Measurement]:
     """Return what is measured of each type by the shipped policy."""
     return [
-        measured(type_, score_all(pairs, scorer), scorer, Policy(), labels.id, today)
+        measured(type_, score_all(pairs, scorer), scorer, Policy(), labels=labels.id, today=today)
         for type_, pairs in labels.types.items()
     ]
 
@@ -118,7 +120,7 @@ def left_out(one: Measurement, scorer: Scorer) -> list[Row]:
     for name, scored in sets_of(one).items():
         rest = tuple(s for s in one.scored if s.pair.source != name)
         if rest:
-            chosen = measured(one.type, rest, scorer, Policy(), "", "").cutoffs
+            chosen = measured(one.type, rest, scorer, Policy()).cutoffs
             rows.append(
                 {"type": one.type, "left out": name, "upper": str(chosen.upper or "off"),
                  **counts(tally(scored, chosen.upper)), "bound": chosen.bound}
@@ -133,7 +135,7 @@ def split_row(one: Measurement, splits: int, seed: int) -> Row:
     over = imprecise = 0
     for _ in range(splits):
         mine, other = halves(one.scored, rng)
-        chosen = measured(one.type, mine, scorer, Policy(), "", "").cutoffs
+        chosen = measured(one.type, mine, scorer, Policy()).cutoffs
         uppers.append(str(chosen.upper or "off"))
         seen = tally(other, chosen.upper)
         over += bool(chosen.bound) and seen.false > float(chosen.bound) * seen.different
