@@ -91,6 +91,8 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> Fraction:
 def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
     if not one.tokens or not other.tokens:
         return ZERO
+    if one.han != other.han or (one.tokens == other.tokens and one.twice != other.twice):
+        return min(BARRED, jaccard(one.tokens, other.tokens))
     if one.hard - other.hard and other.hard - one.hard:
         return _squashed(one, other)  # api-1 and api-2: different numbers name different things
     if type_name == "Person":
