@@ -60,6 +60,7 @@ REGISTERED = {
         "kg.cli.care",
         "kg.cli.context",
         "kg.cli.meant",
+        "kg.cli.measure",
         "kg.cli.read",
         "kg.cli.resolve",
         "kg.cli.review",

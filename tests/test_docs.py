@@ -25,6 +25,7 @@ from kg.format import (
     parse_trace,
 )
 from kg.format.order import dump_order, parse_order
+from kg.format.resolver import dump_resolver, parse_resolver
 from kg.format.schema import problems
 from kg.graph.init import ATTRIBUTES, format_page
 
@@ -125,12 +126,14 @@ def test_the_formats_examples_are_canonical_and_valid() -> None:
             name, right = "edge", dump_edge(parse_edge(data, "example"))
         elif "order" in value:
             name, right = "context", dump_order(parse_order(data))
+        elif "types" in value:
+            name, right = "resolver", dump_resolver(parse_resolver(data))
         else:
             name, right = "store", dump_settings(parse_settings(data))
         assert problems(name, value) == []
         assert right == data
         seen.add(name)
-    assert seen == {"entity", "edge", "store", "context"}
+    assert seen == {"entity", "edge", "store", "context", "resolver"}
 
 
 def test_the_formats_trace_is_canonical() -> None:

@@ -284,19 +284,19 @@ def test_a_name_in_another_script_matches_itself(graph: Graph) -> None:
 # cutoffs
 
 
-@pytest.mark.parametrize("change", ["upper off", "another scorer", "no such type"])
+@pytest.mark.parametrize("change", ["upper off", "another scorer", "no such type", "broken"])
 def test_without_cutoffs_of_this_scorer_nothing_matches(graph: Graph, change: str) -> None:
     """Cutoffs that are off, of a scorer this kg has not, or missing send all to a person."""
     path = Path(graph.place.folder) / "resolver.json"
     told = json.loads(path.read_text(encoding="utf-8"))
     own = told["types"]["Organization"]
     if change == "upper off":
-        own["upper"] = None
+        own["upper"] = "off"
     elif change == "another scorer":
         own["scorer"] = "token-set-jaccard/99"
     else:
         del told["types"]["Organization"]
-    path.write_text(json.dumps(told), encoding="utf-8")
+    path.write_text("{" if change == "broken" else json.dumps(told), encoding="utf-8")
     git(Path(graph.place.top), "add", "resolver.json")
     git(Path(graph.place.top), "commit", "-qm", "cutoffs")
     mention(graph, "Organization", "Acme Corporation")

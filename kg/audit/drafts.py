@@ -23,12 +23,16 @@ from kg.format import (
 )
 from kg.format.order import PATH as ORDER
 from kg.format.order import dump_order, parse_order
+from kg.format.resolver import LABELS, dump_resolver, parse_resolver
+from kg.format.resolver import PATH as RESOLVER
+from kg.format.resolver import check_version as check_resolver
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import check_version
 from kg.gitprogram import git
 from kg.graph import Graph
 from kg.graph.draft import Draft
 from kg.model import parse_source
+from kg.resolve.labels import read_labels, write_labels
 from kg.store.worktree import Worktree
 
 
@@ -89,7 +93,8 @@ def commit(graph: Graph, message: str = "", paths: Sequence[str] = ()) -> tuple[
 
 
 def _ours(path: str) -> bool:
-    return path in (SETTINGS, ORDER) or path.partition("/")[0] in (ENTITIES, EDGES, RAW, TRIED)
+    folders = (ENTITIES, EDGES, RAW, TRIED, LABELS)
+    return path in (SETTINGS, ORDER, RESOLVER) or path.partition("/")[0] in folders
 
 
 def _take(graph: Graph, draft: Draft, drafted: Drafted) -> Valued | None:
@@ -127,8 +132,8 @@ def _put(draft: Draft, path: str, data: bytes) -> Valued | None:
         trace = parse_trace(data, path)
         draft.put_file(path, dump_trace(trace))
         return trace
-    if path == ORDER:
-        draft.put_file(path, dump_order(parse_order(data)))
+    if path in (ORDER, RESOLVER) or folder == LABELS:
+        draft.put_file(path, _page(path, data))
         return None
     settings = parse_settings(data)
     check_version(settings)
@@ -189,6 +194,16 @@ def _value(path: str, data: bytes) -> Valued | None:
     if folder == EDGES:
         return parse_edge(data, path)
     return parse_trace(data, path) if folder == TRIED else None
+
+
+def _page(path: str, data: bytes) -> bytes:
+    """Return the canonical bytes of a file that holds no value of the graph."""
+    if path == ORDER:
+        return dump_order(parse_order(data))
+    if path == RESOLVER:
+        check_resolver(data)
+        return dump_resolver(parse_resolver(data))
+    return write_labels(read_labels(data, path))
 
 
 def _bytes(graph: Graph, path: str) -> bytes:

@@ -8,7 +8,7 @@ beside writers.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,10 +34,13 @@ from kg.format import (
 )
 from kg.format.order import PATH as ORDER
 from kg.format.order import dump_order, parse_order
+from kg.format.resolver import LABELS, dump_resolver, parse_resolver
+from kg.format.resolver import PATH as RESOLVER
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import VERSION
 from kg.graph import Graph
 from kg.model import Edge, Entity, Trace, parse_raw_name, parse_source
+from kg.resolve.labels import read_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,8 @@ class _Checker:
 
     def faults(self) -> Iterator[Finding]:
         yield from self._check_settings()
-        yield from self._check_order()
+        yield from self._check_page(ORDER, lambda data: dump_order(parse_order(data)))
+        yield from self._check_page(RESOLVER, _canonical_resolver)
         for path, kind in self._snapshot.odd():
             yield _fault(path, f"is a {kind}, which kg does not follow", "replace it by a file")
         for path, id_ in self._snapshot.files():
@@ -101,21 +105,24 @@ class _Checker:
         except KgError as error:
             yield _fault(SETTINGS, _said(error, SETTINGS), "mend the file and run kg commit")
 
-    def _check_order(self) -> Iterator[Finding]:
-        data = self._snapshot.read(ORDER)
+    def _check_page(self, path: str, canonical: Callable[[bytes], bytes]) -> Iterator[Finding]:
+        data = self._snapshot.read(path)
         try:
-            if data is not None and dump_order(parse_order(data)) != data:
-                yield _fault(ORDER, "is not in canonical form", "run kg commit")
+            if data is not None and canonical(data) != data:
+                yield _fault(path, "is not in canonical form", f"run kg commit {path}")
         except KgError as error:
-            yield _fault(ORDER, _said(error, ORDER), "mend the file and run kg commit")
+            yield _fault(path, _said(error, path), "mend the file and run kg commit")
 
     def _check_file(self, path: str, data: bytes) -> Iterator[Finding]:
         folder = path.partition("/")[0]
         if folder == RAW:
             yield from self._check_raw(path, data)
-        elif folder in (ENTITIES, EDGES, TRIED):
+        elif folder in (ENTITIES, EDGES, TRIED, LABELS):
             try:
-                yield from self._check_value(path, folder, data)
+                if folder == LABELS:
+                    _ = list(read_labels(data, path))
+                else:
+                    yield from self._check_value(path, folder, data)
             except KgError as error:
                 yield _fault(path, _said(error, path), "mend the file and run kg commit")
         for found in secrets.scan(data.decode("utf-8", "replace"))[:3]:
@@ -220,6 +227,11 @@ def _notes(graph: Graph, checker: _Checker) -> Iterator[Finding]:
         yield _note(graph.outbox.folder, f"{len(waiting)} writes are waiting", "kg status")
     for path, because in graph.outbox.refused():
         yield _note(path, f"could not be written: {because}", "correct it and kg remember it")
+
+
+def _canonical_resolver(data: bytes) -> bytes:
+    cutoffs = parse_resolver(data)
+    return dump_resolver(cutoffs) if cutoffs else data  # of a newer format nothing is known
 
 
 def _fault(path: str, problem: str, remedy: str) -> Finding:

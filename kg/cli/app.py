@@ -158,6 +158,7 @@ def commands() -> list[str]:
     import kg.cli.care
     import kg.cli.context
     import kg.cli.meant
+    import kg.cli.measure
     import kg.cli.read
     import kg.cli.resolve
     import kg.cli.review

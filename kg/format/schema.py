@@ -18,7 +18,7 @@ from kg.model import check_time, parse_source, split_id
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-NAMES = ("entity", "edge", "store", "trace", "observation", "context")
+NAMES = ("entity", "edge", "store", "trace", "observation", "context", "resolver")
 
 
 class Problem(NamedTuple):

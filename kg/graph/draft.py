@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from kg.clusters import Line, Pair, Standing, standing
-from kg.errors import NotFoundError, RefusedError
+from kg.errors import FormatError, NotFoundError, RefusedError
 from kg.format import (
     EDGES,
     ENTITIES,
@@ -31,9 +31,10 @@ from kg.format import (
     raw_path,
 )
 from kg.format.resolver import PATH as RESOLVER
-from kg.format.resolver import parse_resolver, shipped
+from kg.format.resolver import cutoffs_of
 from kg.format.settings import PATH as SETTINGS
 from kg.model import JUDGING, Edge, Entity, RawName, Source, split_id
+from kg.resolve.bands import Cutoffs
 from kg.store import Snapshot
 from kg.text import fold
 
@@ -58,9 +59,8 @@ class Draft:
         data = snapshot.read(SETTINGS)
         self.settings = parse_settings(data) if data is not None else Settings()
         self.ontology = self.settings.ontology
-        measured = snapshot.read(RESOLVER)
-        self.cutoffs = parse_resolver(measured) if measured is not None else shipped()
         self._read_fan_out = frozenset(self.settings.fan_out)
+        self._cutoffs: Mapping[str, Cutoffs] | None = None
         self._entities: dict[str, Entity | None] = {}
         self._edges: dict[Key, Edge | None] = {}
         self._files: dict[str, bytes | None] = {}
@@ -74,6 +74,16 @@ class Draft:
         self._raw_count = -1
 
     # reading
+
+    @property
+    def cutoffs(self) -> Mapping[str, Cutoffs]:
+        """The measured cutoffs; none where resolver.json is broken, so that people decide."""
+        if self._cutoffs is None:
+            try:
+                self._cutoffs = cutoffs_of(self._snapshot.read(RESOLVER))
+            except FormatError:  # which fsck names; a write must not be lost for it
+                self._cutoffs = {}
+        return self._cutoffs
 
     def entity(self, id_: str) -> Entity | None:
         """Return the entity of that id, None where there is none."""

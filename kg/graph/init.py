@@ -10,6 +10,8 @@ from importlib.resources import files
 from kg import place as places
 from kg.errors import AlreadyExistsError, NotARepositoryError
 from kg.format import Settings
+from kg.format.resolver import PATH as RESOLVER
+from kg.format.resolver import shipped_bytes
 from kg.format.settings import PATH as SETTINGS
 from kg.format.settings import shipped_synonyms
 from kg.graph.adopt import adopt
@@ -71,6 +73,8 @@ def _founding(
     def found(draft: Draft) -> str:
         adopted.clear()
         draft.put_settings(Settings(synonyms=shipped_synonyms()))
+        if RESOLVER not in edited:  # a store that lost its store.json has measured its own
+            draft.put_file(RESOLVER, shipped_bytes())
         if edited:
             adopted.extend(adopt(graph, draft, sorted(edited), run))
         page, attributes = _theirs(graph, "README.md"), _theirs(graph, ".gitattributes")
@@ -100,7 +104,12 @@ def _free_name(taken: dict[str, str]) -> str:
 
 def _check_free(folder: str) -> None:
     """Refuse a folder that holds files of somebody else's under the names a store needs."""
-    needed = {"README.md": format_page(), ".gitattributes": ATTRIBUTES, SETTINGS: b""}
+    needed = {
+        "README.md": format_page(),
+        ".gitattributes": ATTRIBUTES,
+        SETTINGS: b"",
+        RESOLVER: shipped_bytes(),
+    }
     for name, ours in needed.items():
         path = f"{folder}/{name}"
         if os.path.lexists(path):

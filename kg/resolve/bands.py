@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 from kg.errors import RefusedError
+from kg.resolve.evidence import Evidence
 from kg.resolve.scorers import SCORERS
 
 Band = Literal["match", "review", "non-match"]
@@ -21,9 +22,9 @@ class Cutoffs:
     """The two cutoffs of one type, for one scorer and version, with what they were measured on.
 
     `upper` is None where automatic matching is off; `because` then says why. `labels` is the id
-    of the label set; `policy`, `chosen`, `bounded` and `lost` are what resolver.json has beside
-    (kg.resolve.measure), kept as they are. `bound` is the 95% upper bound of the false-merge
-    rate at `upper`, as a decimal, "" where there is none.
+    of the label set, `measured` the day, `evidence` what was counted. `bound` is the 95% upper
+    bound of the false-merge rate at `upper`, as a decimal, "" where there is none. `lower_labels`
+    is the id of the judgements that have moved `lower` since.
     """
 
     scorer: str
@@ -33,7 +34,8 @@ class Cutoffs:
     because: str = ""
     labels: str = ""
     measured: str = ""
-    more: Mapping[str, Any] | None = None
+    evidence: Evidence | None = None
+    lower_labels: str = ""
 
     def __post_init__(self) -> None:
         if not 0 < self.lower <= 1:

@@ -39,6 +39,9 @@ _POSSESSIVE = re.compile(r"(?<=\w)['`\u2019](?=\w)")
 _INITIALS = re.compile(r"\b([a-z])\.(?=[a-z]\b)")  # L.L.C.
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"")  # a nickname, an office
+_SHARP = re.compile(r"(?<=[a-z])#(?![a-z0-9])")  # C#, and not PR #260
+# Han: one sound is written with many characters, so that its letters do not say which.
+_HAN = re.compile("[\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _DIGITS = re.compile(r"[0-9]+")
 _ROMAN = {
     roman: str(number)
@@ -75,7 +78,9 @@ class Form(NamedTuple):
     """One reading of a name; a name with an umlaut has two.
 
     `squash` is the name without what separates its words; `hard` what must not differ; `keys`
-    are what names that share no token may be found and matched by.
+    are what names that share no token may be found and matched by; `han` are the characters
+    whose reading many others share; `twice` that it is one word again and again (Baden-Baden),
+    unless as a repository called like its owner (fzf/fzf).
     """
 
     words: tuple[str, ...]
@@ -83,6 +88,8 @@ class Form(NamedTuple):
     squash: str
     hard: frozenset[str]
     keys: frozenset[str]
+    han: str = ""
+    twice: bool = False
 
     @property
     def letters(self) -> frozenset[str]:
@@ -104,6 +111,7 @@ def forms(name: str, type_name: str) -> tuple[Form, ...]:
 def fold(text: str, type_name: str) -> str:
     """Return text in the letters a to z, as every script is written in them by anyascii."""
     plain = _POSSESSIVE.sub("", in_ascii(text).lower()).replace("&", " and ")
+    plain = _SHARP.sub("sharp", plain.replace("++", "plusplus"))  # C, C++ and C# are three
     return plain if type_name == "Object" else _INITIALS.sub(r"\1", plain)
 
 
@@ -137,9 +145,10 @@ def _form(reading: str, type_name: str) -> Form:
     words = tuple(_WORD.findall(fold(cut, type_name)))
     kept = tuple(_meant(words, type_name)) or words
     squash = "".join(kept)
-    return Form(
-        words, frozenset(kept), squash, _hard(kept, type_name), _keys(squash, words, type_name)
-    )
+    hard, keys = _hard(kept, type_name), _keys(squash, words, type_name)
+    twice = len(kept) > len(set(kept)) == 1 and "/" not in reading
+    han = "".join(_HAN.findall(reading))
+    return Form(words, frozenset(kept), squash, hard, keys, han, twice)
 
 
 def _meant(words: tuple[str, ...], type_name: str) -> Iterator[str]:

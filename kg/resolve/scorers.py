@@ -32,12 +32,14 @@ class Scorer(NamedTuple):
     """A scorer: its name with its version, how it reads a name, and how it compares two readings.
 
     `ceiling` is the greatest score that must never be a match: an upper cutoff lies above it.
+    `rules` are the scores of names that a rule holds for equal; all others are shares of words.
     """
 
     name: str
     read: Callable[[str, str], tuple[Form, ...]]  # name, type -> readings
     compare: Callable[[Form, Form, str], Fraction]
     ceiling: Fraction = ZERO
+    rules: frozenset[Fraction] = frozenset({ONE})
 
     def score(self, one: str, other: str, type_name: str) -> Fraction:
         """Return how alike two names of a type are, from 0 to 1: that of their best readings."""
@@ -92,10 +94,12 @@ def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
     squashed = _squashed(one, other)
     if one.hard - other.hard and other.hard - one.hard:
         return squashed  # api-1 and api-2: different numbers name different things
-    if type_name == "Person":
-        return _compare_people(one, other)
-    if one.hard != other.hard:
+    person = type_name == "Person"
+    written_twice = one.tokens == other.tokens and one.twice != other.twice
+    if one.han != other.han or written_twice or (one.hard != other.hard and not person):
         return max(squashed, min(BARRED, jaccard(one.tokens, other.tokens)))
+    if person:
+        return _compare_people(one, other)
     if one.tokens == other.tokens:
         moved = one.squash != other.squash and type_name in ("Object", "Location")
         return REORDERED if moved else ONE
@@ -105,7 +109,7 @@ def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
 
 def _squashed(one: Form, other: Form) -> Fraction:
     """Return what it is worth that only the separators differ, and no number by it."""
-    if one.squash != other.squash or one.letters != other.letters:
+    if (one.squash, one.letters, one.han) != (other.squash, other.letters, other.han):
         return ZERO
     return SQUASHED if numbers(" ".join(one.words)) == numbers(" ".join(other.words)) else ZERO
 
@@ -144,10 +148,12 @@ def _published_alike(one: Form, other: Form) -> bool:
     return same and bool(bare) and bare == bare_words(other.words)
 
 
+_RULES = frozenset({ONE, SQUASHED, WRITTEN, REORDERED})
+
 SCORERS = {
     made.name: made
     for made in (
         Scorer("token-set-jaccard/1", _read_1, _compare_1),
-        Scorer("token-set-jaccard/2", forms, _compare_2, BARRED),
+        Scorer("token-set-jaccard/2", forms, _compare_2, BARRED, _RULES),
     )
 }
