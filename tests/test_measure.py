@@ -314,7 +314,7 @@ class TestLower:
         one = measured(
             "Person", scored({"1": (300, 0), "1/2": (30, 20), "0": (0, 1500)}), OURS, Policy()
         )
-        assert (one.cutoffs.upper, one.cutoffs.lower) == (1, Fraction(1, 2))
+        assert (one.cutoffs.upper, one.cutoffs.lower) == (Fraction(1), Fraction(1, 2))
         assert (one.evidence.review, one.evidence.pairs) == (50, 1850)
 
     def test_judgements_move_the_lower_cutoff_alone(self) -> None:
@@ -467,7 +467,7 @@ class TestStore:
         """As a file; and goes by the same where the file is gone."""
         assert graph.at().read("resolver.json") == shipped_bytes()
         assert fsck(graph) == []
-        graph.change(lambda draft: draft.put_file("resolver.json", None) or "Away", op="edit")
+        put(graph, "resolver.json", None)
         assert in_store(graph) == shipped()
         assert fsck(graph) == []
 
@@ -481,7 +481,7 @@ class TestStore:
         assert "Op: measure" in git(tmp_path / "memory", "log", "-1", "--format=%B")
         found = in_store(graph)
         assert found["Object"] == shipped()["Object"]
-        assert (found["Person"].upper, found["Person"].labels) == (1, said["labels"])
+        assert (found["Person"].upper, found["Person"].labels) == (Fraction(1), said["labels"])
         assert len(stored_labels(graph)) == 1560
         assert [f for f in fsck(graph) if f.level == "fault"] == []
         again = kg("measure", "--keep", "people")
@@ -523,9 +523,7 @@ class TestStore:
     def test_fsck_names_a_bad_file(self, graph: Graph) -> None:
         """A broken resolver.json or set of labels is a fault with its path."""
         for path in ("resolver.json", "labels/x.jsonl"):
-            graph.change(
-                lambda draft, p=path: draft.put_file(p, b'{"a": 1}\n') or "Break", op="edit"
-            )
+            put(graph, path, b'{"a": 1}\n')
             assert path in [f.path for f in fsck(graph) if f.level == "fault"]
 
     def test_judgements_of_people_are_labels(self, graph: Graph, kg: Kg) -> None:
@@ -554,6 +552,16 @@ class TestStore:
         after = in_store(graph)["Person"]
         assert (after.lower, after.upper) == (Fraction(2, 3), before.upper)
         assert re.fullmatch("[0-9a-f]{12}", after.lower_labels)
+
+
+def put(graph: Graph, path: str, data: bytes | None) -> None:
+    """Commit a file as it is, or its removal."""
+
+    def edit(draft: Draft) -> str:
+        draft.put_file(path, data)
+        return f"Put {path}"
+
+    graph.change(edit, op="edit")
 
 
 def judged(graph: Graph, one: str, other: str, *said: tuple[str, str, str]) -> None:

@@ -97,6 +97,10 @@ def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
         return _squashed(one, other)  # api-1 and api-2: different numbers name different things
     if type_name == "Person":
         return _compare_people(one, other)
+    return _compare_things(one, other, type_name)
+
+
+def _compare_things(one: Form, other: Form, type_name: str) -> Fraction:
     if one.hard != other.hard:
         return max(_squashed(one, other), min(BARRED, jaccard(one.tokens, other.tokens)))
     if one.tokens == other.tokens:
