@@ -35,6 +35,7 @@ bench: $(VENV)/ready
 	$(BIN)/python scripts/bench/warm_recall.py
 ifdef DATA
 	$(BIN)/python scripts/bench/names.py --data $(DATA)
+	$(BIN)/python scripts/bench/resolve.py $(DATA)/er
 	$(BIN)/python scripts/bench/retrieval --data $(DATA)/retrieval
 	$(BIN)/python scripts/bench/peers.py --data $(DATA) --with $(VENV)/peers
 endif

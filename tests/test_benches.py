@@ -139,3 +139,24 @@ def test_kg_is_timed_as_its_peers_are(tmp_path: Path) -> None:
         "peers.py", "--data", str(tmp_path), "--size", "4", "--asked", "2", "--cold", "1"
     )["rows"]  # fmt: skip
     assert found["kg: bare name"]["rank 1"] == 100
+
+
+def test_cutoffs_are_measured_from_a_folder(tmp_path: Path) -> None:
+    """Both scorers by type, sets alone and left out, and random halves; nothing is written."""
+    shipped = BENCH.parent.parent / "kg" / "resolver.json"
+    before = shipped.read_bytes()
+    for name, first in (("ours", 0), ("theirs", 700)):
+        rows = [
+            {"a": f"Ann Q{n}x", "b": f"ann q{n}x" if n % 2 else f"Ann Z{n}y",
+             "label": n % 2, "type": "Person"}
+            for n in range(first, first + 700)
+        ]  # fmt: skip
+        rows_of(tmp_path / f"{name}.jsonl", *rows)
+    found = ran("resolve.py", str(tmp_path), "--splits", "2")
+    assert [row["scorer"] for row in found["types"]] == [
+        "token-set-jaccard/1", "token-set-jaccard/2",
+    ]  # fmt: skip
+    assert {row["set"] for row in found["sets"]} == {"ours", "theirs"}
+    assert [row["splits"] for row in found["splits"]] == [2]
+    assert found["fixed"][0]["true pairs split"] == 0
+    assert shipped.read_bytes() == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from html.parser import HTMLParser
 from math import comb
@@ -460,16 +460,6 @@ def kg(capsys: pytest.CaptureFixture[str]) -> Kg:
     return Kg(capsys)
 
 
-def putting(path: str, data: bytes | None) -> Callable[[Draft], str]:
-    """Return an edit that puts a file."""
-
-    def edit(draft: Draft) -> str:
-        draft.put_file(path, data)
-        return f"Put {path}"
-
-    return edit
-
-
 class TestStore:
     """Cutoffs in a store."""
 
@@ -477,7 +467,7 @@ class TestStore:
         """As a file; and goes by the same where the file is gone."""
         assert graph.at().read("resolver.json") == shipped_bytes()
         assert fsck(graph) == []
-        graph.change(putting("resolver.json", None), op="edit")
+        put(graph, "resolver.json", None)
         assert in_store(graph) == shipped()
         assert fsck(graph) == []
 
@@ -533,7 +523,7 @@ class TestStore:
     def test_fsck_names_a_bad_file(self, graph: Graph) -> None:
         """A broken resolver.json or set of labels is a fault with its path."""
         for path in ("resolver.json", "labels/x.jsonl"):
-            graph.change(putting(path, b'{"a": 1}\n'), op="edit")
+            put(graph, path, b'{"a": 1}\n')
             assert path in [f.path for f in fsck(graph) if f.level == "fault"]
 
     def test_judgements_of_people_are_labels(self, graph: Graph, kg: Kg) -> None:
@@ -562,6 +552,16 @@ class TestStore:
         after = in_store(graph)["Person"]
         assert (after.lower, after.upper) == (Fraction(2, 3), before.upper)
         assert re.fullmatch("[0-9a-f]{12}", after.lower_labels)
+
+
+def put(graph: Graph, path: str, data: bytes | None) -> None:
+    """Commit a file as it is, or its removal."""
+
+    def edit(draft: Draft) -> str:
+        draft.put_file(path, data)
+        return f"Put {path}"
+
+    graph.change(edit, op="edit")
 
 
 def judged(graph: Graph, one: str, other: str, *said: tuple[str, str, str]) -> None:

@@ -43,32 +43,10 @@ _SHARP = re.compile(r"(?<=[a-z])#(?![a-z0-9])")  # C#, and not PR #260
 # Han: one sound is written with many characters, so that its letters do not say which.
 _HAN = re.compile("[\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _DIGITS = re.compile(r"[0-9]+")
+_ROMANS = "ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
 _ROMAN = {
     roman: str(number)
-    for number, roman in enumerate(
-        [
-            "ii",
-            "iii",
-            "iv",
-            "v",
-            "vi",
-            "vii",
-            "viii",
-            "ix",
-            "x",
-            "xi",
-            "xii",
-            "xiii",
-            "xiv",
-            "xv",
-            "xvi",
-            "xvii",
-            "xviii",
-            "xix",
-            "xx",
-        ],
-        start=2,
-    )
+    for number, roman in enumerate(_ROMANS.split(), start=2)
     if len(roman) > 1  # a single letter is a letter
 }
 _SON_OF = frozenset({"bin", "ibn", "ben", "bint", "binti"})  # then the order says who is whose
