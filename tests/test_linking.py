@@ -288,19 +288,22 @@ def test_a_name_in_another_script_matches_itself(graph: Graph) -> None:
 def test_without_cutoffs_of_this_scorer_nothing_matches(graph: Graph, change: str) -> None:
     """Cutoffs that are off, of a scorer this kg has not, or missing send all to a person."""
     path = Path(graph.place.folder) / "resolver.json"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    own = told["types"]["Organization"]
+    said = json.loads(path.read_text(encoding="utf-8"))
+    own = said["types"]["Organization"]
     if change == "upper off":
         own["upper"] = "off"
     elif change == "another scorer":
         own["scorer"] = "token-set-jaccard/99"
     else:
-        del told["types"]["Organization"]
-    path.write_text("{" if change == "broken" else json.dumps(told), encoding="utf-8")
+        del said["types"]["Organization"]
+    path.write_text("{" if change == "broken" else json.dumps(said), encoding="utf-8")
     git(Path(graph.place.top), "add", "resolver.json")
     git(Path(graph.place.top), "commit", "-qm", "cutoffs")
-    mention(graph, "Organization", "Acme Corporation")
-    found = mention(graph, "Organization", "Acme Corp", LATER).decision
+    told = [
+        meets(("Organization", name), run=run)
+        for name, run in (("Acme Corporation", RUN), ("Acme Corp", LATER))
+    ]
+    found = graph.remember(told).recorded[1].mentions[0].decision
     assert isinstance(found, Pending)
     assert the_clusters(graph) == []
 

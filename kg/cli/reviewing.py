@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import click
-
+from kg.cli.keys import Keys
 from kg.cli.output import head, say, talk
 from kg.errors import KgError
 from kg.review.verdicts import Verdict
@@ -36,20 +35,20 @@ class Sitting:
         self._questions = self._skipped.last(questions)
         self._done: list[tuple[int, str]] = []  # place in the queue, and the verdict before
         self._reason = ""
+        self._keys = Keys()
 
     def run(self) -> None:
         """Ask until the queue is empty or the person stops."""
         at = 0
-        while 0 <= at < len(self._questions):
-            step = self._ask(at)
-            if step is None:
-                break
-            at = step
-        else:
-            say("nothing more waits for a judgement")
-        say(
-            f"{len(self._done)} judged, {max(0, len(self._questions) - at)} left: kg review goes on"
-        )
+        with self._keys:
+            while at < len(self._questions):
+                following = self._ask(at)
+                if following is None:
+                    break
+                at = following
+        left = len(self._questions) - at
+        say(f"{len(self._done)} judged, {left} left: kg review goes on" if left else
+            f"{len(self._done)} judged, nothing more waits for a judgement")  # fmt: skip
 
     def _ask(self, at: int) -> int | None:
         """Put one question; return the place of the next, None to stop."""
@@ -66,11 +65,11 @@ class Sitting:
             return at + 1
         self._show(both, at, _FACTS)
         while True:
-            key = _key()
+            key = self._keys.next()
             if key == "m":
                 self._show(both, at, 10**6)
             elif key == "r":
-                self._reason = click.prompt("because", default="", show_default=False)
+                self._reason = self._keys.line("because")
                 say(_KEYS)
             elif key == "n":
                 self._skipped.add(question)
@@ -147,14 +146,6 @@ def _say(text: str) -> None:
     width = max(40, shutil.get_terminal_size((80, 24)).columns)
     for line in textwrap.wrap(one_line(text), width - 1, subsequent_indent="      ") or [""]:
         say(line)
-
-
-def _key() -> str:
-    """Return the next key, lower case; whoever leaves, quits."""
-    try:
-        return click.getchar().lower() or "q"
-    except (KeyboardInterrupt, EOFError):
-        return "q"
 
 
 class _Skipped:

@@ -46,8 +46,9 @@ def compare_in(linker: Linker, asked: Asked) -> Comparison:
         (e.name, *e.aliases) if e else (text,)
         for e, text in zip(sides, (asked.one, asked.other), strict=True)
     ]
-    found = compare(names[0], names[1], type_name, cutoffs)
     one, other = sides
+    ids = (one.id if one else "", other.id if other else "")
+    found = replace(compare(names[0], names[1], type_name, cutoffs), ids=ids)
     return _with_facts(linker, found, one, other) if one and other else found
 
 
@@ -70,9 +71,7 @@ def _with_facts(linker: Linker, found: Comparison, one: Entity, other: Entity) -
         reasons.append(f"{' and '.join(standing.by)} judge them differently")
     elif standing and standing.verdict not in ("", SAME):
         reasons.append(f"judged {standing.verdict} by {', '.join(standing.by)}")
-    return replace(
-        found, ids=(one.id, other.id), vetoes=tuple(against), reasons=tuple(reasons), stands=stands
-    )
+    return replace(found, vetoes=tuple(against), reasons=tuple(reasons), stands=stands)
 
 
 def _entity(linker: Linker, text: str) -> Entity | None:
