@@ -589,9 +589,26 @@ class TestCommand:
         file = lines(pairs(EIGHT), tmp_path)
         ran = kg("measure", file)
         assert ran.code == 0
-        assert "there is no store here" in ran.err
+        assert "there is no store to write to" in ran.err
         assert kg("measure", file, "--keep", "x").code == 3
         assert kg("measure").code == 3
+
+    def test_types_are_the_stores(self, graph: Graph, kg: Kg, tmp_path: Path) -> None:
+        """By name or prefix in any case; one that is none is refused, and nothing written."""
+        file = lines(pairs(EIGHT, "org"), tmp_path)
+        assert kg("measure", file, "--json").json("measure")["types"][0]["type"] == "Organization"
+        before = graph.at().commit
+        assert kg("measure", lines(pairs(EIGHT, "Persn"), tmp_path)).code == 3
+        assert graph.at().commit == before
+
+    def test_a_hand_written_store_is_not_written(self, kg: Kg, tmp_path: Path) -> None:
+        """Measuring works there, and says that nothing was written."""
+        Path("entities/person").mkdir(parents=True)
+        Path("entities/person/ada.json").write_text('{"id": "person/ada"}')
+        ran = kg("measure", lines(pairs(EIGHT), tmp_path), "--json", "--rule", "0.95/0.85")
+        assert ran.code == 0
+        assert ran.json("measure")["types"][0]["rule"]["split"] == 2
+        assert not Path("resolver.json").exists()
 
     def test_it_is_for_eighty_columns(self, kg: Kg, tmp_path: Path) -> None:
         """Tables, bars and sentences fit, and both cutoffs are marked."""

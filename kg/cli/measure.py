@@ -110,27 +110,32 @@ def _measured(session: Session, given: Mapping[str, Any]) -> None:
         _report(given["report"], labels, found)
     commit = "" if given["dry_run"] or graph is None else _keep(session, given, labels, found)
     if given["json_"]:
-        shown = _set_json(labels) | {"types": [_type_json(one) for one in found]}
+        shown = _set_json(labels) | {"types": [_type_json(one, rule) for one in found]}
         answer("measure", shown | {"commit": commit})
         return
     _show(labels, found, rule)
     if commit:
         say(f"commit {commit}")
     elif graph is None or given["dry_run"]:
-        why = "--dry-run" if given["dry_run"] else "there is no store here"
+        why = "--dry-run" if given["dry_run"] else "there is no store to write to"
         talk(f"nothing is written: {why}")
     else:
         say("resolver.json says so already")
 
 
 def _graph(session: Session, *, needed: bool) -> Graph | None:
-    """Return the store, None where there is none and nothing asks for one."""
+    """Return the store, None where there is none to write to and nothing asks for one."""
     try:
-        return session.graph()
+        seed = session.place().seed  # hand-written: only read
     except NotARepositoryError:
         if needed or session.directory is not None:
             raise
         return None
+    if seed and not needed:
+        return None
+    graph = session.graph()
+    graph.check_adopted()
+    return graph
 
 
 def _labels(graph: Graph | None, given: Mapping[str, Any]) -> Labels:
@@ -144,6 +149,9 @@ def _labels(graph: Graph | None, given: Mapping[str, Any]) -> Labels:
         pairs = stored_labels(graph)
     if not pairs:
         raise RefusedError("there are no labelled pairs: name a file, see kg measure --help")
+    if graph is not None:
+        known = {name: graph.ontology.type(name).name for name in {pair.type for pair in pairs}}
+        pairs = [pair._replace(type=known[pair.type]) for pair in pairs]
     return labels_of(pairs)
 
 
@@ -213,13 +221,15 @@ def _set_json(labels: Labels) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _type_json(one: Measurement) -> dict[str, Any]:
+def _type_json(one: Measurement, rule: tuple[Fraction, Fraction] | None) -> dict[str, Any]:
     from kg.format.resolver import to_json
+    from kg.resolve.picture import rule_counts
 
     steps = [{"cut": str(step.at), **step.whole._asdict()} for step in one.steps]
     return {
         "type": one.type, **to_json(one.cutoffs), "needed": one.needed,
         "split_over": one.split_over, "steps": steps,
+        **({"rule": rule_counts(one, *rule)} if rule is not None else {}),
     }  # fmt: skip
 
 

@@ -63,13 +63,20 @@ def sentences(one: Measurement) -> Iterator[str]:
     )
 
 
-def rule_said(one: Measurement, upper: Fraction, lower: Fraction) -> str:
+def rule_counts(one: Measurement, upper: Fraction, lower: Fraction) -> dict[str, int]:
     """Return what a fixed pair of cutoffs does to the labelled pairs."""
     at, kept = tally(one.scored, upper), tally(one.scored, lower)
+    more = {"review": kept.matches - at.matches, "split": at.same - kept.true}
+    return at._asdict() | more
+
+
+def rule_said(one: Measurement, upper: Fraction, lower: Fraction) -> str:
+    """Return the same in words."""
+    found = rule_counts(one, upper, lower)
     return (
-        f"the rule {float(upper):g}/{float(lower):g}: {at.true} of {at.same} same and {at.false} "
-        f"of {at.different} different pairs match, {kept.matches - at.matches} go to review, "
-        f"{at.same - kept.true} same pairs are split"
+        f"the rule {float(upper):g}/{float(lower):g}: {found['true']} of {found['same']} same and "
+        f"{found['false']} of {found['different']} different pairs match, {found['review']} go to "
+        f"review, {found['split']} same pairs are split"
     )
 
 
