@@ -47,6 +47,7 @@ ALONE = {
     "jsonschema": {"kg/format/schema.py"},
     "redact_secret": {"kg/secrets.py"},
     "anyascii": {"kg/resolve/names.py"},
+    "rapidfuzz": {"kg/resolve/blocking.py"},
     "filelock": {"kg/store/locks.py"},
     "subprocess": {"kg/gitprogram.py", "kg/recall/source.py"},
 }
