@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kg.graph.pairing import CandidatePair, Known, Pairing, Rules, mark_of
@@ -75,18 +74,12 @@ class Blocks(Derived):
         """Return how many candidate pairs have been found, judged ones included."""
         return int(self.connection.execute("select count(*) from pair").fetchone()[0])
 
-    def facts(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return how many facts each of the entities has."""
-        sql = "select id, facts from ent where id = ?"
-        rows = (self.connection.execute(sql, (id_,)).fetchone() for id_ in set(ids))
-        return dict(row for row in rows if row)
-
     def _pairs(self, which: str, value: object) -> list[CandidatePair]:
-        rows = self.connection.execute(f"select * from pair {which}", (value,)).fetchall()
-        return [
-            CandidatePair(later, earlier, kind, detail, Fraction(score), weight, gap)
-            for later, earlier, kind, detail, score, weight, gap in rows
-        ]
+        sql = (
+            "select p.*, coalesce(a.facts, 0) + coalesce(b.facts, 0) from pair p"
+            f" left join ent a on a.id = later left join ent b on b.id = earlier {which}"
+        )
+        return list(map(CandidatePair._make, self.connection.execute(sql, (value,))))
 
     def _pair_up(self) -> None:
         if not self.connection.execute("select 1 from ent where paired = 0").fetchone():

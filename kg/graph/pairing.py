@@ -66,9 +66,10 @@ class CandidatePair(NamedTuple):
     earlier: str
     kind: str
     detail: str
-    score: Fraction
+    score: str  # a fraction
     weight: float
     gap: float  # between the score and the nearer cutoff
+    facts: int = 0  # of both
 
 
 class Known(NamedTuple):
@@ -138,7 +139,7 @@ class Pairing:
         for pair in best.values():
             self._ask(
                 "insert into pair values (?, ?, ?, ?, ?, ?, ?)",
-                (*pair[:4], str(pair.score), pair.weight, pair.gap),
+                pair[:7],
             )
 
     def _pairs(self, known: Known, before: str, most: int) -> Iterator[CandidatePair]:
@@ -179,14 +180,14 @@ class Pairing:
         names = ((a, b) for a in known.names for b in Known.parse(other, row[0]).names)
         score = max(self._score(known.type, pair) for pair in names)
         gap = self._rules.gap(known.type, score)
-        return CandidatePair(known.id, other, kind, detail, score, _WEIGHTS[kind], gap)
+        return CandidatePair(known.id, other, kind, detail, str(score), _WEIGHTS[kind], gap)
 
     def _named(self, known: Known, other: str, kind: str, names: tuple[str, str]) -> CandidatePair:
         """Return a pair of two names that are alike."""
         weight = _WEIGHTS.get(kind) or self._weight(known.type, *names)
         score = self._score(known.type, names)
         gap = self._rules.gap(known.type, score)
-        return CandidatePair(known.id, other, kind, " / ".join(names), score, weight, gap)
+        return CandidatePair(known.id, other, kind, " / ".join(names), str(score), weight, gap)
 
     def _score(self, type_name: str, names: tuple[str, str]) -> Fraction:
         return self._rules.scorer_of(type_name).score(*names, type_name)

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kg.resolve.forms import Form, numbers
+from kg.resolve.scorers import share
 
 if TYPE_CHECKING:
     import sqlite3
@@ -155,7 +156,7 @@ class Names:
         sql = _SHARING.format(besides=besides, rare=_marks(rare))
         values = (*common, *rare, least, most, cut.denominator, cut.numerator, size, hard, size)
         for n, both, other in self._con.execute(sql, values):
-            yield n, Fraction(both, size + other - both)
+            yield n, share(both, size + other - both)
 
     def _split(self, type_name: str, form: Form, cut: Fraction) -> tuple[list[str], list[str]]:
         """Return the words that suffice to find what reaches the cutoff, and the rest.

@@ -75,7 +75,7 @@ class Form(NamedTuple):
         return frozenset(word for word in self.hard if len(word) == 1 and word.isalpha())
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=200_000)
 def forms(name: str, type_name: str) -> tuple[Form, ...]:
     """Return the readings of a name of that type, at least one; tokens may be empty."""
     if type_name == "Person":

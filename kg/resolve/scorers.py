@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from kg.errors import RefusedError
@@ -43,11 +44,10 @@ class Scorer(NamedTuple):
 
     def score(self, one: str, other: str, type_name: str) -> Fraction:
         """Return how alike two names of a type are, from 0 to 1: that of their best readings."""
-        return max(
-            self.compare(a, b, type_name)
-            for a in self.read(one, type_name)
-            for b in self.read(other, type_name)
-        )
+        first, second = self.read(one, type_name), self.read(other, type_name)
+        if len(first) == 1 == len(second):  # as nearly always
+            return self.compare(first[0], second[0], type_name)
+        return max(self.compare(a, b, type_name) for a in first for b in second)
 
 
 def scorer(name: str) -> Scorer:
@@ -82,7 +82,13 @@ def _compare_1(one: Form, other: Form, _type: str) -> Fraction:
 def jaccard(one: frozenset[str], other: frozenset[str]) -> Fraction:
     """Return the share of common members in all of two sets; 0 for two empty ones."""
     both = len(one & other)
-    return Fraction(both, len(one) + len(other) - both) if both else ZERO
+    return share(both, len(one) + len(other) - both) if both else ZERO
+
+
+@lru_cache(maxsize=10_000)
+def share(some: int, every: int) -> Fraction:
+    """Return a fraction, each of the few there are only once."""
+    return Fraction(some, every)
 
 
 # token-set-jaccard/2
@@ -109,7 +115,7 @@ def _compare_2(one: Form, other: Form, type_name: str) -> Fraction:
 
 def _squashed(one: Form, other: Form) -> Fraction:
     """Return what it is worth that only the separators differ, and no number by it."""
-    if (one.squash, one.letters, one.han) != (other.squash, other.letters, other.han):
+    if one.squash != other.squash or one.han != other.han or one.letters != other.letters:
         return ZERO
     return SQUASHED if numbers(" ".join(one.words)) == numbers(" ".join(other.words)) else ZERO
 

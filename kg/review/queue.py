@@ -11,7 +11,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
@@ -49,7 +48,7 @@ class Question:
     kind: str
     why: str
     value: float = 0.0
-    score: Fraction | None = None
+    score: str = ""
     lines: tuple[Line, ...] = ()
 
     @property
@@ -60,7 +59,7 @@ class Question:
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON contract shows it."""
         said = [{"by": by, "verdict": verdict, "run": run} for by, verdict, run in self.lines]
-        score = {"score": str(self.score)} if self.score is not None else {}
+        score = {"score": self.score} if self.score else {}
         shown = {"one": self.one, "other": self.other, "kind": self.kind, "why": self.why}
         return {**shown, **score, "value": round(self.value, 3), "judgements": said}
 
@@ -116,11 +115,10 @@ def queue(graph: Graph, *, unsure: bool = False) -> Queue:
         if not judged.one_thing(key) and (not verdict or (verdict == UNSURE and unsure)):
             open_pairs.append(pair)
     recalls = counts(graph.place.state) if graph.place.state else {}
-    facts = blocks.facts(id_ for pair in open_pairs for id_ in (pair.later, pair.earlier))
     for pair in open_pairs:
         key = pair_of(pair.later, pair.earlier)
         if key not in found:
-            hanging = sum(facts.get(id_, 0) + recalls.get(id_, 0) for id_ in key)
+            hanging = pair.facts + sum(recalls.get(id_, 0) for id_ in key)
             found[key] = _question(pair, hanging, judged.lines.get(key, ()))
     ordered = sorted(found.values(), key=lambda q: (q.rank, -q.value, q.one, q.other))
     return Queue(questions=tuple(ordered), unsure=doubted)

@@ -182,7 +182,7 @@ def lookups(everything: list[tuple[str, str]]) -> None:
     index = Names(con, lambda name: scorer(cutoffs[name].scorer))
     began = time.perf_counter()
     for n, (type_name, name) in enumerate(everything):
-        index.add(f"e{n}", type_name, [name])
+        index.add(f"e{n}", type_name, [name], f"{n:07}")
     print(f"{len(everything)} names indexed in {time.perf_counter() - began:.1f} s")
     probes = random.Random(5).sample(everything, min(2000, len(everything)))
     times = []
@@ -192,12 +192,13 @@ def lookups(everything: list[tuple[str, str]]) -> None:
         times.append(1000 * (time.perf_counter() - began))
     print(f"  one lookup: mean {statistics.mean(times):.2f} ms, median "
           f"{statistics.median(times):.2f}, 99% {sorted(times)[-len(times) // 100]:.1f}")  # fmt: skip
-    began, pairs = time.perf_counter(), 0
-    for n, (type_name, name) in enumerate(everything):
-        found = index.alike(type_name, name, cutoffs[type_name].upper or cutoffs[type_name].lower)
-        pairs += sum(one.ent != f"e{n}" for one in found)
-    print(f"  all {pairs // 2} pairs at or above the upper cutoff: "
-          f"{time.perf_counter() - began:.1f} s")  # fmt: skip
+    for which in ("upper", "lower"):
+        began, pairs = time.perf_counter(), 0
+        for n, (type_name, name) in enumerate(everything):
+            cut = getattr(cutoffs[type_name], which) or cutoffs[type_name].lower
+            pairs += len(index.alike(type_name, name, cut, before=f"{n:07}"))
+        print(f"  all {pairs} pairs at or above the {which} cutoff: "
+              f"{time.perf_counter() - began:.1f} s")  # fmt: skip
     _check(index, everything, {name: cut.lower for name, cut in cutoffs.items()})
 
 
