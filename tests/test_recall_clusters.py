@@ -53,6 +53,17 @@ def heads(store: Store, *words: str) -> list[str]:
 class TestAnswer:
     """A cluster is one answer, under its canonical."""
 
+    def test_two_ids_of_one_thing_are_no_contradiction(self, store: Store) -> None:
+        """Who is owned by both members of a cluster is owned by one, until they are told apart."""
+        store.edge("object/ledger", "owned-by", CORP)
+        store.edge("object/ledger", "owned-by", CORPORATION)
+        store.commit()
+        assert "contested" not in store.recall("object/ledger").out
+        assert entities(store, "object/ledger")[0]["contested"] == []
+        store.judge(CORP, CORPORATION, (ADA, "different", LATER), how="different-from")
+        store.commit()
+        assert "contested: owned-by (2 values)" in store.recall("object/ledger").out
+
     def test_text(self, store: Store) -> None:
         """Its facts are those of all members, each with its source, and who linked them."""
         store.edge(CORPORATION, "supplies", "object/ledger")

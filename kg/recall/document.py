@@ -13,6 +13,7 @@ from kg.recall.show import (
     ITEM,
     MEMBER,
     Kin,
+    contested_in,
     leading,
     newest_first,
     order,
@@ -85,6 +86,7 @@ def entity(con: Connection, row: Row, found: Found, options: Options) -> dict[st
     type_, name, aliases, facts, contested, first, seen, archived = con.execute(
         _PAGE, (n,)
     ).fetchone()
+    contested = contested_in(con, contested)
     kin = Kin(con, row)
     called = aliases.split(MEMBER) if aliases else []
     parts = found.parts.get(n)

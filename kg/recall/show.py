@@ -49,6 +49,7 @@ _TRIED = (
     "select distinct t.path, t.fields, t.last from about a join trace t on t.n = a.trace"
     " where a.id in ({}) order by t.last desc, t.path" + f" limit {MOST}"
 )
+_CANONICAL = "select canonical from cluster where id = ?"
 OLD = 1000  # runs; older than that is old enough
 _SINCE = (
     "select count(*) from (select distinct last, agent from raw where last > ?"
@@ -163,6 +164,22 @@ def order(run: str) -> str:
     return f"{number:0>20} {run}" if number.isdecimal() else ""
 
 
+def contested_in(con: Connection, column: str) -> str:
+    """Return the contradictions of a page, but for those between ids that are one thing."""
+    found = []
+    for item in column.split(ITEM) if column else ():
+        things = {_thing(con, value) for value in item.split(MEMBER)[1:]}
+        if len(things) > 1:
+            found.append(item)
+    return ITEM.join(found)
+
+
+def _thing(con: Connection, value: str) -> str:
+    """Return what an id goes by, and any other value as it is."""
+    row = con.execute(_CANONICAL, (value,)).fetchone() if "/" in value else None
+    return row[0] if row else value
+
+
 def newest_first(told: list[tuple[str, list[str]]], contested: str) -> list[tuple[str, list[str]]]:
     """Return (member, fact) with the values of each contested key newest first."""
     disputed = {item.split(MEMBER)[0] for item in contested.split(ITEM)} if contested else ()
@@ -210,6 +227,7 @@ def _explained(parts: Parts | None) -> list[str]:
 def _lines(con: Connection, row: Row, age: bool) -> Iterator[str]:
     n, id_, dormant = row
     type_, name, facts, contested, seen, archived = con.execute(_PAGE, (n,)).fetchone()
+    contested = contested_in(con, contested)
     named = "" if name == id_.split("/")[-1] else f"  {name}"
     yield f"{id_}  ({type_}){named}"
     kin = Kin(con, row)
