@@ -42,7 +42,7 @@ T = TypeVar("T")
 Mention = tuple[str, str, str]  # type, name, which thing
 RUN = 1_700_000_000
 AT_ONCE = 50  # mentions of one observation
-SETS = ("person_mailmap", "org_tickers", "sw_debian_pypi")
+SETS = ("person_mailmap", "org_tickers", "sw_debian_pypi", "repo_debian", "loc_cities")
 
 
 def main() -> None:
