@@ -127,7 +127,8 @@ class Names:
 
     def weights(self, type_name: str, tokens: Iterable[str]) -> dict[str, float]:
         """Return for each token its inverse document frequency among the names of a type."""
-        every = self._con.execute("select count(*) from reading").fetchone()[0] + 1
+        # the last number, as SQLite would count the rows one by one
+        every = (self._con.execute("select max(n) from reading").fetchone()[0] or 0) + 1
         sql = "select count(*) from token where word = ?"
         often = {t: self._con.execute(sql, (f"{type_name}\t{t}",)).fetchone()[0] for t in tokens}
         return {token: math.log(every / (1 + count)) + 1 for token, count in often.items()}

@@ -31,6 +31,7 @@ from kg.recall.parse import judgements_of, run_key
 from kg.recall.used import counts
 
 MOST = 20_000  # candidate pairs that are looked at, those that weigh most
+_NOTHING = standing(())
 _JUDGED = "select s, o, judgements from edge where p in ('same-as', 'different-from')"
 
 
@@ -88,15 +89,20 @@ class _Judged:
         rows = con.execute("select id, canonical, disputed from cluster").fetchall()
         self.canonical = {id_: canonical for id_, canonical, _ in rows}
         self.disputed = {id_ for id_, _, disputed in rows if disputed}
-        self.known = {row[0] for row in con.execute("select id from ent")} if self.lines else set()
+        self._con = con
 
     def of(self, pair: Pair) -> Standing:
-        return self.standings.get(pair, standing(()))
+        return self.standings.get(pair, _NOTHING)
+
+    def known(self, pair: Pair) -> bool:
+        """Whether both are there: a judgement outlives what it is on."""
+        sql = "select 1 from ent where id = ?"
+        return all(self._con.execute(sql, (id_,)).fetchone() for id_ in pair)
 
     def one_thing(self, pair: Pair) -> bool:
         """Whether the two are in one cluster that nobody disputes."""
-        one, other = (self.canonical.get(id_) for id_ in pair)
-        return one is not None and one == other
+        one = self.canonical.get(pair[0])
+        return one is not None and one == self.canonical.get(pair[1])
 
 
 def queue(graph: Graph, *, unsure: bool = False) -> Queue:
@@ -118,7 +124,7 @@ def queue(graph: Graph, *, unsure: bool = False) -> Queue:
     for pair in open_pairs:
         key = pair_of(pair.later, pair.earlier)
         if key not in found:
-            hanging = pair.facts + sum(recalls.get(id_, 0) for id_ in key)
+            hanging = pair.facts + recalls.get(key[0], 0) + recalls.get(key[1], 0)
             found[key] = _question(pair, hanging, judged.lines.get(key, ()))
     ordered = sorted(found.values(), key=lambda q: (q.rank, -q.value, q.one, q.other))
     return Queue(questions=tuple(ordered), unsure=doubted)
@@ -142,7 +148,7 @@ def sample(graph: Graph, most: int) -> list[Question]:
 
 def _between_people(judged: _Judged) -> Iterable[Question]:
     for pair, said in sorted(judged.standings.items()):
-        if not judged.known.issuperset(pair):
+        if not judged.known(pair):
             continue
         lines = tuple(judged.lines[pair])
         if said.verdict == CONFLICT:
@@ -156,7 +162,7 @@ def _between_people(judged: _Judged) -> Iterable[Question]:
 def _suggested(judged: _Judged) -> Iterable[Question]:
     for pair, lines in sorted(judged.lines.items()):
         agents = [line for line in lines if line[0].startswith("agent:")]
-        if agents and not judged.of(pair).verdict and judged.known.issuperset(pair):
+        if agents and not judged.of(pair).verdict and judged.known(pair):
             why = ", ".join(f"{by} says {verdict}" for by, verdict, _ in sorted(agents))
             value = float(len(agents))
             yield Question(
