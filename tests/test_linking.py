@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -424,3 +425,48 @@ def test_pairs_are_a_function_of_the_tree(tmp_path: Path) -> None:
     # weights follow the words' frequencies, which went on changing
     assert {p[:5] for p in stepwise} == {p[:5] for p in whole}
     assert len(whole) > len(names)
+
+
+# the file of names
+
+
+@pytest.mark.parametrize("damage", ["garbage", "a page", "gone", "another version"])
+def test_a_damaged_file_of_names_is_made_anew(graph: Graph, damage: str) -> None:
+    """Neither a write nor the queue fails for it, and both say what they would have said."""
+    for n, name in enumerate(["Globex Trading", "Globex Shipping", "Acme Corporation"]):
+        mention(graph, "Organization", name, f"r{1785343267 + n}")
+    wanted = graph.blocks().pairs(10)
+    graph.close()
+    path = Path(graph.place.state) / "resolve.db"
+    data = path.read_bytes()
+    if damage == "garbage":
+        path.write_bytes(b"x" * 5000)
+    elif damage == "a page":
+        path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    elif damage == "gone":
+        path.unlink()
+    else:
+        with sqlite3.connect(path) as con:
+            con.execute("update meta set version = 99")
+        con.close()
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    assert isinstance(mention(graph, "Organization", "Acme Corp", LATER).decision, Matched)
+    graph.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 60_000)
+    assert {p[:3] for p in graph.blocks().pairs(10)} >= {p[:3] for p in wanted}
+
+
+def test_where_nothing_can_be_written_the_queue_is_in_memory(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read-only repository still has its queue."""
+    mention(graph, "Organization", "Globex Trading")
+    mention(graph, "Organization", "Globex Shipping", LATER)
+    blocks = graph.blocks()
+
+    def refused() -> None:
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr(blocks, "_open_to_write", refused)
+    assert [p.kind for p in blocks.pairs(10)] == ["alike"]

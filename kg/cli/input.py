@@ -43,15 +43,16 @@ def text_of(data: bytes) -> str:
         raise RefusedError(f"line {line} is not UTF-8: convert it (iconv -t utf-8)") from None
 
 
-def parse_observations(data: bytes) -> list[dict[str, Any]]:
-    """Return the observations of a JSON object, a JSON list, or JSON Lines.
+def parse_objects(data: bytes, command: str = "remember") -> list[dict[str, Any]]:
+    """Return the objects of a JSON object, a JSON list, or JSON Lines.
 
     Raises:
-        RefusedError: it is none of these; names the line.
+        RefusedError: it is none of these; names the line, and the command that explains.
     """
     text = text_of(data).removeprefix("\ufeff")
+    see = f"see kg {command} --help"
     if not text.strip():
-        raise RefusedError("nothing to remember: give an observation in JSON (kg remember --help)")
+        raise RefusedError(f"nothing in it: give JSON, {see}")
     try:
         whole = json.loads(text)
     except RecursionError:
@@ -59,11 +60,11 @@ def parse_observations(data: bytes) -> list[dict[str, Any]]:
     except ValueError as error:
         rows = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         if len(rows) < 2 or not _whole(rows[0][1]):
-            raise RefusedError(f"not JSON: {error}: see kg remember --help") from None
-        whole = [_line(number, line) for number, line in rows]
+            raise RefusedError(f"not JSON: {error}: {see}") from None
+        whole = [_line(number, line, see) for number, line in rows]
     found = whole if isinstance(whole, list) else [whole]
     if not found or not all(isinstance(one, dict) for one in found):
-        raise RefusedError("an observation is a JSON object: see kg remember --help")
+        raise RefusedError(f"it takes JSON objects: {see}")
     return found
 
 
@@ -76,8 +77,8 @@ def _whole(line: str) -> bool:
     return True
 
 
-def _line(number: int, line: str) -> Any:  # noqa: ANN401
+def _line(number: int, line: str, see: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(f"line {number} is not JSON ({error}): see kg remember --help") from None
+        raise RefusedError(f"line {number} is not JSON ({error}): {see}") from None

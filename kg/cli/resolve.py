@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kg.cli.app import Session, as_json, cli
-from kg.cli.input import parse_observations, read
+from kg.cli.input import parse_objects, read
 from kg.cli.output import answer_line, say
 from kg.cli.read import complete_id
 from kg.cli.write import redact_
@@ -52,7 +52,7 @@ def compare(
 
     asked = [Asked(one or "", other or "", type_ or "", scorer)]
     if pairs:
-        asked = [_asked(raw, type_ or "", scorer) for raw in parse_observations(read(pairs))]
+        asked = [_asked(raw, type_ or "", scorer) for raw in parse_objects(read(pairs), "compare")]
     compared = _comparer(ctx.obj)
     for found in map(compared, asked):
         if json_ or pairs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kg.cli.app import Session, as_json, cli
-from kg.cli.input import parse_observations, read
+from kg.cli.input import parse_objects, read
 from kg.cli.output import answer, say, say_all, talk
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _apply(session: Session, file: str, *, json_: bool) -> None:
     """Judge by a file: all of it is checked before the first is committed."""
     from kg.review.verdicts import Verdict
 
-    raws = parse_observations(read(file))
+    raws = parse_objects(read(file), "review")
     graph = session.writable()
     verdicts = [Verdict.parse(raw) for raw in raws]
     for verdict in verdicts:

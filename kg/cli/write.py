@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kg.cli.app import as_json, cli
-from kg.cli.input import parse_observations, read, text_of
+from kg.cli.input import parse_objects, read, text_of
 from kg.cli.read import complete_id
 from kg.cli.written import stated, typed, write
 from kg.errors import AlreadyExistsError, RefusedError
@@ -40,7 +40,7 @@ def remember(ctx: click.Context, file: str, redact: bool, json_: bool) -> None:
     kg remember observation.json
     some-agent | kg remember - --json
     """
-    observations = parse_observations(read(file))
+    observations = parse_objects(read(file))
     write(ctx, observations, "remember", json_=json_, redact=redact)
 
 

@@ -12,8 +12,9 @@ for them: a write only notes whose are to be found anew.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
 from kg.graph.pairing import CandidatePair, Known, Pairing, Rules, mark_of
 from kg.recall import parse
@@ -21,13 +22,15 @@ from kg.recall.derived import Derived, transaction
 from kg.recall.engine import index_file
 from kg.recall.lock import Held
 from kg.recall.source import Git, folder_changes
-from kg.resolve.blocking import TABLES, Names
+from kg.resolve.blocking import TABLES, Alike, Names
 from kg.text import fold
 
 if TYPE_CHECKING:
     from kg.place import Place
     from kg.recall.source import Change
 
+T = TypeVar("T")
+_AT_ONCE = 2000  # entities that are paired while others wait
 VERSION = 1  # of these tables and of what goes into them, the scorers' readings included
 _TABLES = """
 create table meta (version int, prefix text, rules text, tree text, head text);
@@ -55,26 +58,40 @@ class Blocks(Derived):
         file = f"{folder}/resolve{name.removeprefix('recall')}" if name else ""
         super().__init__(place, file, place.prefix)
 
-    @property
-    def names(self) -> Names:
-        """The names, to be asked."""
-        return Names(self.connection, self.rules.scorer_of)
+    def alike(self, type_name: str, name: str, cut: Fraction, most: int = 0) -> list[Alike]:
+        """Return the entities with a name that scores `cut` or more, as `Names.alike` has it."""
+        return self._sound(lambda: self._names.alike(type_name, name, cut, most))
+
+    def marked(self, mark: str) -> list[str]:
+        """Return the entities that have an identifying fact (`mark_of`)."""
+        sql = "select id from marked where mark = ? order by id"
+        return self._sound(lambda: [row[0] for row in self.connection.execute(sql, (mark,))])
 
     def pairs(self, most: int) -> list[CandidatePair]:
         """Return the candidate pairs, what weighs most first; finds those not found yet."""
-        self._pair_up()
-        return self._pairs("order by weight desc, later, earlier limit ?", most)
+        return self._sound(
+            lambda: self._pairs("order by weight desc, later, earlier limit ?", most)
+        )
 
     def pairs_of(self, id_: str) -> list[CandidatePair]:
         """Return the candidate pairs that an entity is in."""
-        self._pair_up()
-        return self._pairs("where later = ?1 or earlier = ?1 order by weight desc", id_)
+        which = "where later = ?1 or earlier = ?1 order by weight desc"
+        return self._sound(lambda: self._pairs(which, id_))
 
-    def count(self) -> int:
-        """Return how many candidate pairs have been found, judged ones included."""
-        return int(self.connection.execute("select count(*) from pair").fetchone()[0])
+    @property
+    def _names(self) -> Names:
+        return Names(self.connection, self.rules.scorer_of)
+
+    def _sound(self, ask: Callable[[], T]) -> T:
+        """Return an answer; of a file that proves to be damaged, from one made anew."""
+        try:
+            return ask()
+        except (sqlite3.DatabaseError, ValueError):
+            self.rebuild()
+            return ask()
 
     def _pairs(self, which: str, value: object) -> list[CandidatePair]:
+        self._pair_up()
         sql = (
             "select p.*, coalesce(a.facts, 0) + coalesce(b.facts, 0) from pair p"
             f" left join ent a on a.id = later left join ent b on b.id = earlier {which}"
@@ -82,23 +99,21 @@ class Blocks(Derived):
         return list(map(CandidatePair._make, self.connection.execute(sql, (value,))))
 
     def _pair_up(self) -> None:
-        if not self.connection.execute("select 1 from ent where paired = 0").fetchone():
-            return
-        if self._on_disk:
-            with Held(self._file + ".lock"):
-                self._open_to_write()
-                self._pair_all()
-        else:
-            self._pair_all()
+        while self.connection.execute("select 1 from ent where paired = 0").fetchone():
+            if not self._on_disk:
+                self._pair_some()
+                continue
+            try:
+                with Held(self._file + ".lock"):  # between two turns, whoever writes may go on
+                    self._open_to_write()
+                    self._pair_some()
+            except (OSError, sqlite3.OperationalError):  # nothing can be written: in memory then
+                self._use(self._empty(), on_disk=False)
+                self._fill(self.connection, self._all(self._git(), self.tree), self.tree, self.head)
 
-    def _pair_all(self) -> None:
+    def _pair_some(self) -> None:
         with transaction(self.connection):
-            Pairing(self.connection, self.rules).run()
-
-    def marked(self, mark: str) -> list[str]:
-        """Return the entities that have an identifying fact (`mark_of`)."""
-        sql = "select id from marked where mark = ? order by id"
-        return [row[0] for row in self.connection.execute(sql, (mark,))]
+            Pairing(self.connection, self.rules).run(_AT_ONCE)
 
     # --- what it holds ---
 

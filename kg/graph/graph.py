@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -322,8 +323,16 @@ class Graph:
         self.check_adopted()
         if self.not_now:
             raise StateError(self.not_now)
+
+        def sound(snapshot: Snapshot) -> Sequence[Planned]:
+            try:
+                return plan(snapshot)
+            except sqlite3.DatabaseError:  # an index is damaged: it is made anew, and asked again
+                self.index().rebuild()
+                return plan(snapshot)
+
         return write(
-            self.repository, plan, edited=edited, done=self._follow, step=self.step, wait=self.wait
+            self.repository, sound, edited=edited, done=self._follow, step=self.step, wait=self.wait
         )
 
     def _draft_to_write(self, snapshot: Snapshot) -> Draft:

@@ -113,9 +113,9 @@ class Linker:
 
     def _alike(self, type_name: str, name: str, cut: Fraction) -> list[Alike]:
         self._catch_up()
-        known = self._blocks.names.alike(type_name, name, cut, MOST)
+        known = self._blocks.alike(type_name, name, cut, MOST)
         if any(one.ent in self._over for one in known):  # renamed here: their places are free
-            known = self._blocks.names.alike(type_name, name, cut)
+            known = self._blocks.alike(type_name, name, cut)
         found = [one for one in known if one.ent not in self._over]
         found += self._new.alike(type_name, name, cut, MOST)
         return sorted(found, key=lambda one: (-one.score, one.ent))[:MOST]

@@ -107,22 +107,21 @@ class Pairing:
         self._con, self._rules = con, rules
         self._names = Names(con, rules.scorer_of)
 
-    def run(self) -> None:
-        """Pair the new ones, and those that came later and are like one of them."""
-        new = [
-            Known.parse(*row) for row in self._ask("select id, printed from ent where not paired")
-        ]
+    def run(self, most: int) -> None:
+        """Pair at most so many of those that have no pairs yet, the first born first.
+
+        What came later than a new one, and is like it, is paired anew.
+        """
+        sql = "select id, printed from ent where not paired order by born limit ?"
+        new = [Known.parse(*row) for row in self._ask(sql, (most,)).fetchall()]
         last = self._ask("select max(born) from ent where paired").fetchone()[0] or ""
         for known in new:
-            if known.born < last:
-                for id_ in self._like(known):
-                    self._ask(
-                        "update ent set paired = 0 where id = ? and born > ?", (id_, known.born)
-                    )
-        sql = "select id, printed from ent where not paired order by born"
-        for row in self._ask(sql).fetchall():
-            self._pair(Known.parse(*row))
-        self._ask("update ent set paired = 1 where not paired")
+            for id_ in self._like(known) if known.born < last else ():
+                later = "update ent set paired = 0 where id = ? and born > ? and id <> ?"
+                self._ask(later, (id_, known.born, known.id))
+        for known in new:
+            self._pair(known)
+            self._ask("update ent set paired = 1 where id = ?", (known.id,))
 
     def _ask(self, sql: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
         return self._con.execute(sql, tuple(values))
