@@ -56,10 +56,12 @@ def git(
     top: str = "",
     data: bytes = b"",
     index: str = "",
+    codes: Sequence[int] = (0,),
 ) -> bytes:
     """Return what `git ARGS` prints, run on this git directory; pathspecs are literal.
 
-    `top` is the working tree where one is needed, `index` another index file.
+    `top` is the working tree where one is needed, `index` another index file, `codes` the exit
+    codes that are answers.
 
     Raises:
         StoreError: git is missing or says no; the message carries its last line.
@@ -77,7 +79,7 @@ def git(
         )
     except FileNotFoundError:
         raise StoreError("the git program is not on PATH: install git") from None
-    if done.returncode:
+    if done.returncode not in codes:
         said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
         raise StoreError(f"git {args[0]} failed: {said}; run it by hand to see why")
     return done.stdout

@@ -37,6 +37,11 @@ def see_fact(entity: Entity, fact: Fact, by: str) -> tuple[Entity, Outcome]:
     """
     if _still_retracted(entity, fact):
         return entity, "retracted"
+    return add_fact(entity, fact, by)
+
+
+def add_fact(entity: Entity, fact: Fact, by: str) -> tuple[Entity, Outcome]:
+    """Return the entity with one more sighting of a fact, whatever was retracted before."""
     old = entity.fact(fact.identity)
     ours = [s for s in entity.seen_again if s.identity == fact.identity]
     others = [s for s in entity.seen_again if s.identity != fact.identity]

@@ -64,6 +64,7 @@ REGISTERED = {
         "kg.cli.measure",
         "kg.cli.read",
         "kg.cli.resolve",
+        "kg.cli.revert",
         "kg.cli.review",
         "kg.cli.write",
     },

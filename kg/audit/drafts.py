@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kg import secrets
-from kg.audit.rules import Valued, broken, ids_of, sources_of
+from kg.audit.rules import Valued, broken, ids_of, sources_of, value_of
 from kg.errors import FormatError, RefusedError
 from kg.format import (
     EDGES,
@@ -175,7 +175,7 @@ def _check_gone(graph: Graph, draft: Draft, found: Sequence[Drafted]) -> None:
         data = snapshot.blob(blob)
         if path in edited or not any(id_.encode() in data for id_ in gone):
             continue
-        value = _value(path, data)
+        value = value_of(path, data)
         for id_ in gone.intersection(ids_of(value, draft.ontology) if value else ()):
             raise RefusedError(f"{path} points to {id_}, which you removed: mend it as well")
 
@@ -185,15 +185,6 @@ def _removed_ids(graph: Graph, found: Sequence[Drafted]) -> Iterator[str]:
         before = graph.at().read(drafted.path)
         if drafted.state == "removed" and before and drafted.path.startswith(ENTITIES):
             yield parse_entity(before, drafted.path).id
-
-
-def _value(path: str, data: bytes) -> Valued | None:
-    folder = path.partition("/")[0]
-    if folder == ENTITIES:
-        return parse_entity(data, path)
-    if folder == EDGES:
-        return parse_edge(data, path)
-    return parse_trace(data, path) if folder == TRIED else None
 
 
 def _page(path: str, data: bytes) -> bytes:

@@ -7,7 +7,7 @@ fan-out moved, and is faster than line blame (GIT.md, 5).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Any
 
@@ -27,6 +27,7 @@ from kg.format import (
 from kg.gitprogram import git
 from kg.graph import Graph
 from kg.model import Claim, Edge, Entity, Fact, Value
+from kg.store import Snapshot
 
 _NONE = "0" * 40
 
@@ -100,10 +101,17 @@ def entries(graph: Graph, paths: Sequence[str] = (), limit: int = 0) -> Iterator
 
 def events(graph: Graph, entry: Entry) -> list[Event]:
     """Return what a commit did, facts first."""
+    found = _told(graph, entry.changes)
+    if entry.trailer("Op") != "revert":
+        return found
+    return [replace(e, what="removed") if e.edge and e.what == "retracted" else e for e in found]
+
+
+def _told(graph: Graph, changes: Sequence[Change]) -> list[Event]:
     found: list[Event] = []
-    gone = {c.path: c.old for c in entry.changes if not c.new}
-    come = {c.path for c in entry.changes if c.new and not c.old}
-    for change in entry.changes:
+    gone = {c.path: c.old for c in changes if not c.new}
+    come = {c.path for c in changes if c.new and not c.old}
+    for change in changes:
         flat, deep = _flat(change.path), _deep(change.path)
         if not change.new and deep in come:
             continue  # the fan-out moved it: told with its new path
@@ -111,6 +119,16 @@ def events(graph: Graph, entry: Entry) -> list[Event]:
         found += _events(graph, Change(path=change.path, old=old, new=change.new))
     order = {"captured": 2, "changed": 1, "met": -1}
     return sorted(found, key=lambda e: order.get(e.what, 0))
+
+
+def between(graph: Graph, before: Snapshot, after: Snapshot) -> list[Event]:
+    """Return what differs between two states of the store, in words of facts."""
+    old, new = dict(before.files()), dict(after.files())
+    paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
+    changes = tuple(
+        Change(path=path, old=old.get(path, ""), new=new.get(path, "")) for path in sorted(paths)
+    )
+    return _told(graph, changes)
 
 
 def origin(graph: Graph, history: Sequence[Entry], fact: Fact) -> Entry | None:
@@ -190,12 +208,12 @@ def _events(graph: Graph, change: Change) -> list[Event]:
     new = graph.repository.blob(change.new) if change.new else None
     try:
         if kind == ENTITIES:
-            return _entity_events(
+            return entity_events(
                 parse_entity(old, change.path) if old is not None else None,
                 parse_entity(new, change.path) if new is not None else None,
             )
         if kind == EDGES:
-            return _edge_events(
+            return edge_events(
                 parse_edge(old, change.path) if old is not None else None,
                 parse_edge(new, change.path) if new is not None else None,
             )
@@ -211,7 +229,8 @@ def _events(graph: Graph, change: Change) -> list[Event]:
     ]
 
 
-def _entity_events(old: Entity | None, new: Entity | None) -> list[Event]:
+def entity_events(old: Entity | None, new: Entity | None) -> list[Event]:
+    """Return what a change did to an entity."""
     if new is None:
         return [Event(what="removed", id=old.id)] if old is not None else []
     found = [Event(what="met", id=new.id, v=new.name)] if old is None else []
@@ -239,7 +258,8 @@ def _said(what: str, id_: str, fact: Fact) -> Event:
     return Event(what=what, id=id_, k=fact.k, v=fact.v, src=fact.src)
 
 
-def _edge_events(old: Edge | None, new: Edge | None) -> list[Event]:
+def edge_events(old: Edge | None, new: Edge | None) -> list[Event]:
+    """Return what a change did to an edge."""
     if new is None:
         return [_on("retracted", old, old.claims[0].src if old.claims else "")] if old else []
     before = {c.since for c in old.claims} if old else set()

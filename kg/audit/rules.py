@@ -6,10 +6,25 @@ from collections.abc import Callable
 from functools import partial
 
 from kg.errors import KgError
+from kg.format import EDGES, ENTITIES, TRIED, parse_edge, parse_entity, parse_trace
 from kg.model import Edge, Entity, Trace
 from kg.ontology import Ontology
 
 Valued = Entity | Edge | Trace
+
+
+def value_of(path: str, data: bytes) -> Valued | None:
+    """Return what a file says of the graph; None for one that holds no value of it.
+
+    Raises:
+        FormatError: it breaks the format.
+    """
+    folder = path.partition("/")[0]
+    if folder == ENTITIES:
+        return parse_entity(data, path)
+    if folder == EDGES:
+        return parse_edge(data, path)
+    return parse_trace(data, path) if folder == TRIED else None
 
 
 def sources_of(value: Valued) -> list[str]:

@@ -29,6 +29,7 @@ AGENTS = (
 
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
+    "Take back": ("revert", "undo", "runs", "diff"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
     "Resolve": ("compare", "review", "judge", "unmerge", "measure"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
@@ -161,6 +162,7 @@ def commands() -> list[str]:
     import kg.cli.measure
     import kg.cli.read
     import kg.cli.resolve
+    import kg.cli.revert
     import kg.cli.review
     import kg.cli.write  # noqa: F401 - importing registers
 

@@ -318,10 +318,11 @@ def _show_entry(entry: Entry, done: list[Event]) -> None:
     if not done:
         say(f"    {entry.subject}")
     for event in done:
-        say(f"    {event.what}: {_event_words(event)}")
+        say(f"    {event.what}: {event_words(event)}")
 
 
-def _event_words(event: Event) -> str:
+def event_words(event: Event) -> str:
+    """Return what a commit did, in words."""
     from kg.model import value_text
 
     shown = value_text(event.v)

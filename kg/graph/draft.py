@@ -76,6 +76,11 @@ class Draft:
     # reading
 
     @property
+    def head(self) -> Snapshot:
+        """The snapshot that the changes are on top of."""
+        return self._snapshot
+
+    @property
     def cutoffs(self) -> Mapping[str, Cutoffs]:
         """The measured cutoffs; none where resolver.json is broken, so that people decide."""
         if self._cutoffs is None:

@@ -29,7 +29,7 @@ from kg.format.settings import check_version
 from kg.graph.blocks import Blocks
 from kg.graph.draft import Draft
 from kg.graph.linking import Linker
-from kg.graph.message import commit_message
+from kg.graph.message import Trailer, commit_message
 from kg.graph.observation import Observation, parse_observation
 from kg.graph.pairing import Rules
 from kg.graph.record import Recording
@@ -223,7 +223,7 @@ class Graph:
 
     def change(
         self,
-        edit: Callable[[Draft], str],
+        edit: Callable[[Draft], str | tuple[str, Sequence[Trailer]]],
         *,
         op: str,
         run: str = "",
@@ -233,17 +233,18 @@ class Graph:
     ) -> str:
         """Commit what `edit` does to a draft and return the commit, "" where nothing changed.
 
-        `edit` returns the commit's subject. `edited` are {path: blob id} of working files that
-        a person has edited and that this write takes over; `founding` makes the store. For
-        what is not said by any text: settings, adoption, hand edits.
+        `edit` returns the commit's subject, or that and more trailers. `edited` are {path: blob
+        id} of working files that a person has edited and that this write takes over; `founding`
+        makes the store. For what no text says: settings, adoption, hand edits, reverts.
         """
         run, agent = run or self.run_now(), agent or self.agent_here()
         author = _author(agent, int(time.time()))
 
         def plan(snapshot: Snapshot) -> Sequence[Planned]:
             draft = self.draft(snapshot) if founding else self._draft_to_write(snapshot)
-            subject = edit(draft)
-            message = commit_message(subject, run=run, agent=agent, op=op)
+            said = edit(draft)
+            subject, more = (said, ()) if isinstance(said, str) else said
+            message = commit_message(subject, run=run, agent=agent, op=op, more=more)
             return [Planned(draft.take(), message, author)]
 
         commits = self._write(plan, edited or {}).commits

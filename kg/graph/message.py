@@ -9,6 +9,7 @@ from kg.graph.recorded import Recorded, Stated
 from kg.model import value_text
 from kg.text import one_line
 
+Trailer = tuple[str, str]  # a name and its value
 MAX_DECISIONS = 100  # told in one message; the links themselves say the same of theirs
 MAX_SUBJECT = 72  # what `git log --oneline` shows on a terminal, by custom
 
@@ -21,11 +22,12 @@ def commit_message(
     op: str,
     recorded: Sequence[Recorded] = (),
     session: str = "",
+    more: Sequence[Trailer] = (),
 ) -> str:
     """Return subject and trailers.
 
-    `Run`, `Agent`, `Op`, `Session`, `Decision` (of mentions that the bands decided) and
-    `Contradiction`.
+    `Run`, `Agent`, `Op`, `Session`, `Decision` (of mentions that the bands decided),
+    `Contradiction`, and `more`.
     """
     trailers = [("Run", run), ("Agent", agent), ("Op", op)]
     if session:
@@ -36,6 +38,7 @@ def commit_message(
         trailers.append(("Decision", f"and {len(decided) - MAX_DECISIONS} more"))
     against = {f"{s.id} {s.k}" for r in recorded for s in r.contradictions}
     trailers += [("Contradiction", one) for one in sorted(against)]
+    trailers += more
     shown = _cut(one_line(subject or _in_words(recorded)))
     return shown + "\n\n" + "".join(f"{name}: {one_line(v)}\n" for name, v in trailers)
 

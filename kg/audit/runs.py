@@ -1,0 +1,78 @@
+"""What each run of an agent did to the store, and what of it still stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kg.audit.history import Entry, Event, entries, events
+from kg.audit.lineage import lineage, taken_back
+from kg.graph import Graph
+from kg.graph.draft import Draft
+from kg.model import value_text
+from kg.text import fold
+
+_Statement = tuple[str, str, str, bool]  # id, key or predicate, value, whether it is an edge
+
+
+@dataclass(slots=True, kw_only=True)
+class RunTold:
+    """One run of one agent: its commits from `first` to `last` (seconds), and what they did.
+
+    Of the `added` statements `stands` still hold; `reverted` counts commits that are taken back.
+    """
+
+    run: str
+    agent: str
+    first: int = 0
+    last: int = 0
+    commits: int = 0
+    reverted: int = 0
+    added: int = 0
+    confirmed: int = 0
+    contradicted: int = 0
+    retracted: int = 0
+    tried: int = 0
+    stands: int = 0
+    said: set[_Statement] = field(default_factory=set, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the JSON contract shows it."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "said"}
+
+
+def runs(graph: Graph) -> list[RunTold]:
+    """Return the runs that wrote the store as HEAD has it, the one that wrote last first."""
+    gone = taken_back(lineage(graph.place, graph.at().commit))
+    found: dict[tuple[str, str], RunTold] = {}
+    for entry in entries(graph):
+        run, agent = entry.trailer("Run"), entry.trailer("Agent") or entry.author
+        if run and entry.changes:
+            told = found.setdefault((run, agent), RunTold(run=run, agent=agent, last=entry.at))
+            told.reverted += entry.commit in gone
+            _count(told, entry, events(graph, entry))
+    draft = graph.draft(graph.at())
+    for told in found.values():
+        told.added = len(told.said)
+        told.stands = sum(_holds(draft, *statement) for statement in told.said)
+    return list(found.values())
+
+
+def _count(told: RunTold, entry: Entry, done: list[Event]) -> None:
+    told.first, told.commits = entry.at, told.commits + 1
+    told.contradicted += entry.message.count("\nContradiction: ")
+    if entry.trailer("Op") == "revert":
+        return  # what it brought back, others said
+    for event in done:
+        if event.what == "new":
+            told.said.add((event.id, event.k, fold(value_text(event.v)), event.edge))
+        told.confirmed += event.what == "seen again"
+        told.retracted += event.what == "retracted"
+        told.tried += event.what == "tried"
+
+
+def _holds(draft: Draft, id_: str, k: str, v: str, edge: bool) -> bool:
+    if edge:
+        return draft.edge((id_, k, v)) is not None
+    entity = draft.entity(id_)
+    return entity is not None and any(f.k == k and fold(value_text(f.v)) == v for f in entity.facts)
