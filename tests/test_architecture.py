@@ -60,6 +60,7 @@ REGISTERED = {
     "kg.cli.app": {
         "kg.cli.care",
         "kg.cli.context",
+        "kg.cli.history",
         "kg.cli.meant",
         "kg.cli.measure",
         "kg.cli.read",

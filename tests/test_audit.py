@@ -14,7 +14,7 @@ from stores import acme, git, observed, store
 
 from kg.audit.drafts import commit, drafts
 from kg.audit.fsck import fsck
-from kg.audit.history import entries, events
+from kg.audit.history import commits, events
 from kg.errors import KgError
 from kg.graph import Graph
 
@@ -157,15 +157,15 @@ def test_a_moved_entity_is_told_and_a_reshard_is_not(
     """The log tells a new thing of an old name, and keeps quiet about files that only moved."""
     monkeypatch.setattr("kg.graph.draft.FAN_OUT_AT", 1)
     graph.remember([observed("web is up", ("web", "status", "up"), run="r1785343500")])
-    told = events(graph, next(entries(graph)))
+    told = events(graph, commits(graph)[0])
     assert {e.id for e in told if e.what in ("met", "new")} == {"object/web"}
     assert not [e for e in told if e.what == "removed"]
     (fact,) = [f for f in graph.entity(API).facts if f.k == "on-call"]
     from kg.audit.why import why
 
     (evidence,) = why(graph, API, "on-call")
-    assert evidence.entry is not None
-    assert evidence.entry.trailer("Run") == fact.seen_run
+    assert evidence.commit is not None
+    assert evidence.commit.trailer("Run") == fact.seen_run
 
 
 def test_any_message_can_be_read(graph: Graph, kg: Kg) -> None:

@@ -6,30 +6,25 @@ fan-out moved, and is faster than line blame (GIT.md, 5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from typing import Any
 
+from kg.audit.lineage import Commit, Moved, flat, layouts, lineage
 from kg.errors import FormatError, NotFoundError
 from kg.format import (
     EDGES,
     ENTITIES,
     RAW,
     TRIED,
-    edge_path,
     entity_path,
-    fanned,
     parse_edge,
     parse_entity,
     parse_trace,
 )
-from kg.gitprogram import git
 from kg.graph import Graph
-from kg.model import Claim, Edge, Entity, Fact, Value
+from kg.model import Edge, Entity, Fact, Value
 from kg.store import Snapshot
-
-_NONE = "0" * 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,156 +48,91 @@ class Event:
         return {name: value for name, value in members.items() if value != ""}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One path that a commit changed, with its blob ids; "" for absent."""
-
-    path: str
-    old: str
-    new: str
+def commits(graph: Graph, paths: Sequence[str] = (), limit: int = 0) -> list[Commit]:
+    """Return the commits that changed the store, or these paths of it, newest first."""
+    return lineage(graph.place, graph.at().commit, paths, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One commit of the store: its trailers, and what it changed."""
+class Only:
+    """Which part of history is asked for; what is empty asks for nothing.
 
-    commit: str
-    author: str
-    at: int
-    message: str
-    changes: tuple[Change, ...]
+    `source` is a file of raw/, `since` and `until` (exclusive) are seconds.
+    """
+
+    id: str = ""
+    key: str = ""
+    source: str = ""
+    run: str = ""
+    agent: str = ""
+    op: str = ""
+    since: int = 0
+    until: int = 0
+
+    def takes(self, commit: Commit) -> bool:
+        """Whether a commit may be one of those."""
+        named = {"run": commit.run, "agent": commit.agent, "op": commit.trailer("Op")}
+        in_time = commit.at >= self.since and (not self.until or commit.at < self.until)
+        return in_time and all(getattr(self, n) in ("", value) for n, value in named.items())
+
+    def hits(self, event: Event) -> bool:
+        """Whether something a commit did is meant."""
+        rests = event.id == self.source or event.src.startswith(f"{self.source}#")
+        return self.key in ("", event.k) and (not self.source or rests)
 
     @property
-    def subject(self) -> str:
-        """The message's first line."""
-        return self.message.partition("\n")[0]
+    def narrow(self) -> bool:
+        """Whether what a commit did decides."""
+        return bool(self.key or self.source)
 
-    def trailer(self, name: str) -> str:
-        """Return a trailer's value, "" where there is none."""
-        lines = self.message.rstrip("\n").split("\n")
-        found = [line.partition(": ")[2] for line in lines if line.startswith(f"{name}: ")]
-        return found[-1] if found else ""
+    def all_of_them(self) -> bool:
+        """Whether every commit of the entity, or of the store, is meant."""
+        return self == Only(id=self.id)
 
 
-def entries(graph: Graph, paths: Sequence[str] = (), limit: int = 0) -> Iterator[Entry]:
-    """Yield the commits that changed the store, or these paths of it, newest first."""
-    if not graph.at().commit:
-        return
-    place = graph.place
-    prefix = f"{place.prefix}/" if place.prefix else ""
-    wanted = [prefix + path for path in paths] or ([place.prefix] if prefix else [])
-    mark = token_hex(16)  # no message can hold what is drawn after it was written
-    args = ["log", "-z", "--raw", "--no-renames", "--no-abbrev"]
-    args += [f"--format={mark}%H%x00%an%x00%at%x00%B%x00", *([f"-n{limit}"] if limit else [])]
-    data = git(place.gitdir, [*args, "HEAD", "--", *wanted]).decode("utf-8", "replace")
-    for block in data.split(mark)[1:]:
-        yield _entry(block, prefix)
+def told(graph: Graph, only: Only, limit: int = 0) -> Iterator[tuple[Commit, list[Event]]]:
+    """Yield the commits that are asked for with what they did, newest first.
+
+    No more than `limit` are read where that is known to be enough.
+    """
+    paths: list[str] = []
+    if only.id:
+        paths = [
+            *layouts(entity_path(only.id, ())),
+            *(p for *_, p in graph.index().edges_of(only.id)),
+        ]
+    for commit in commits(graph, paths, limit if only.all_of_them() else 0):
+        if only.takes(commit):
+            done = [event for event in events(graph, commit) if only.hits(event)]
+            if done or not only.narrow:
+                yield commit, done
 
 
-def events(graph: Graph, entry: Entry) -> list[Event]:
+def events(graph: Graph, commit: Commit) -> list[Event]:
     """Return what a commit did, facts first."""
-    found = _told(graph, entry.changes)
-    if entry.trailer("Op") != "revert":
+    found = _told(graph, commit.files().values())
+    if commit.trailer("Op") != "revert":
         return found
     return [replace(e, what="removed") if e.edge and e.what == "retracted" else e for e in found]
 
 
-def _told(graph: Graph, changes: Sequence[Change]) -> list[Event]:
-    found: list[Event] = []
-    gone = {c.path: c.old for c in changes if not c.new}
-    come = {c.path for c in changes if c.new and not c.old}
-    for change in changes:
-        flat, deep = _flat(change.path), _deep(change.path)
-        if not change.new and deep in come:
-            continue  # the fan-out moved it: told with its new path
-        old = change.old or (gone.get(flat, "") if flat != change.path else "")
-        found += _events(graph, Change(path=change.path, old=old, new=change.new))
+def between(graph: Graph, before: Snapshot, after: Snapshot) -> list[Event]:
+    """Return what differs between two states of the store, in words of facts."""
+    old, new = ({flat(path): id_ for path, id_ in at.files()} for at in (before, after))
+    moved = (
+        Moved(path=path, olds=(old.get(path, ""),), new=new.get(path, ""))
+        for path in sorted({*old, *new})
+    )
+    return _told(graph, moved)
+
+
+def _told(graph: Graph, moved: Iterable[Moved]) -> list[Event]:
+    found = [event for one in moved if one.old != one.new for event in _events(graph, one)]
     order = {"captured": 2, "changed": 1, "met": -1}
     return sorted(found, key=lambda e: order.get(e.what, 0))
 
 
-def between(graph: Graph, before: Snapshot, after: Snapshot) -> list[Event]:
-    """Return what differs between two states of the store, in words of facts."""
-    old, new = dict(before.files()), dict(after.files())
-    paths = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-    changes = tuple(
-        Change(path=path, old=old.get(path, ""), new=new.get(path, "")) for path in sorted(paths)
-    )
-    return _told(graph, changes)
-
-
-def origin(graph: Graph, history: Sequence[Entry], fact: Fact) -> Entry | None:
-    """Return the commit that brought a fact's own line; `history` is its entity's."""
-    return _brought(graph, history, lambda data, path: fact in parse_entity(data, path).facts)
-
-
-def edge_origin(graph: Graph, edge: Edge, claim: Claim) -> Entry | None:
-    """Return the commit that brought an edge's claim."""
-    plain = edge_path(*edge.key, ())
-    history = list(entries(graph, [plain, _deep(plain)]))
-    return _brought(graph, history, lambda data, path: claim in parse_edge(data, path).claims)
-
-
-def entity_paths(id_: str) -> list[str]:
-    """Return the paths an entity's file may have had: flat, and fanned out."""
-    plain = entity_path(id_, ())
-    return [plain, _deep(plain)]
-
-
-def _deep(path: str) -> str:
-    """Return the fanned-out path of a file that lies flat; another path as it is."""
-    parts = path.split("/")
-    return fanned("/".join(parts[:2]), parts[2]) if len(parts) == 3 else path
-
-
-def _flat(path: str) -> str:
-    """Return the flat path of a file that lies fanned out; another path as it is."""
-    parts = path.split("/")
-    return "/".join([*parts[:2], parts[3]]) if len(parts) == 4 else path
-
-
-def _brought(
-    graph: Graph, history: Sequence[Entry], holds: Callable[[bytes, str], bool]
-) -> Entry | None:
-    """Return the oldest of the latest unbroken row of commits after which the files hold it."""
-    found = None
-    for entry in history:
-        news = [c for c in entry.changes if c.new]
-        if not entry.changes:
-            continue  # a merge, whose changes are told on its branches
-        if not any(_holds(graph, c, holds) for c in news):
-            break
-        found = entry
-    return found
-
-
-def _holds(graph: Graph, change: Change, holds: Callable[[bytes, str], bool]) -> bool:
-    try:
-        return bool(holds(graph.repository.blob(change.new), change.path))
-    except FormatError:
-        return False
-
-
-def _entry(block: str, prefix: str) -> Entry:
-    commit, author, at, message, *rest = block.split("\x00")
-    changes, meta = [], ""
-    for field in (part.lstrip("\n") for part in rest):
-        if field.startswith(":"):
-            meta = field
-        elif meta and field.startswith(prefix):
-            _, _, old, new, _ = meta.split(" ")
-            changes.append(
-                Change(
-                    path=field.removeprefix(prefix),
-                    old="" if old == _NONE else old,
-                    new="" if new == _NONE else new,
-                )
-            )
-            meta = ""
-    return Entry(commit=commit, author=author, at=int(at), message=message, changes=tuple(changes))
-
-
-def _events(graph: Graph, change: Change) -> list[Event]:
+def _events(graph: Graph, change: Moved) -> list[Event]:
     kind = change.path.partition("/")[0]
     old = graph.repository.blob(change.old) if change.old else None
     new = graph.repository.blob(change.new) if change.new else None

@@ -1,4 +1,4 @@
-"""The commits of a store, oldest first, merges included, and which of them count.
+"""The commits of a store, newest first, merges included, and which of them count.
 
 A revert by facts is a commit with `Reverts:` trailers, one for each commit that it takes back.
 A commit counts unless a revert that itself counts names it; so reverting a revert needs no
@@ -7,10 +7,11 @@ rule of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
+from kg.format import EDGES, ENTITIES, fanned
 from kg.gitprogram import git
 from kg.place import Place
 
@@ -29,12 +30,18 @@ class Moved:
     olds: tuple[str, ...]
     new: str
 
+    @property
+    def old(self) -> str:
+        """The blob in the first parent."""
+        return self.olds[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """One commit of the store: author's name and time, message, and what it changed."""
 
     id: str
+    parents: tuple[str, ...]
     author: str
     at: int
     message: str
@@ -54,6 +61,13 @@ class Commit:
         """Return a trailer's value, "" where there is none."""
         return next(iter(self.trailers(name)[-1:]), "")
 
+    def files(self) -> dict[str, Moved]:
+        """Return what it changed by flat path: the two halves of a move are one file."""
+        groups: dict[str, list[Moved]] = {}
+        for moved in self.moved:
+            groups.setdefault(flat(moved.path), []).append(moved)
+        return {path: _joined(path, halves) for path, halves in groups.items()}
+
     @property
     def run(self) -> str:
         """The run that made it, "" where it does not say."""
@@ -70,33 +84,90 @@ class Commit:
         return self.trailers(REVERTS)
 
 
-def lineage(place: Place, head: str) -> list[Commit]:
-    """Return the commits up to `head` that changed the store, parents before children."""
+def flat(path: str) -> str:
+    """Return where a file lies in a flat layout: the fan-out moves files, and changes nothing."""
+    parts = path.split("/")
+    fanned_out = parts[0] in (ENTITIES, EDGES) and len(parts) == 4
+    return "/".join([*parts[:2], parts[3]]) if fanned_out else path
+
+
+def layouts(path: str) -> list[str]:
+    """Return where the file of a flat path may lie: there, and fanned out."""
+    parts = path.split("/")
+    folders = parts[0] in (ENTITIES, EDGES) and len(parts) == 3
+    return [path, fanned("/".join(parts[:2]), parts[2])] if folders else [path]
+
+
+def lineage(place: Place, head: str, paths: Sequence[str] = (), *, limit: int = 0) -> list[Commit]:
+    """Return the commits up to `head` that changed the store or these paths of it.
+
+    Children come before parents, `limit` of them if it is given, those of all branches.
+    """
     if not head:
         return []
-    mark = token_hex(16)  # no message can hold what is drawn after it was written
-    args = ["log", "-z", "--topo-order", "--reverse", "-c", "--raw", "--no-renames", "--no-abbrev",
-            f"--format={mark}%H%x00%an%x00%at%x00%B%x00", head, "--"]  # fmt: skip
-    wanted = [place.prefix] if place.prefix else []
-    data = git(place.gitdir, [*args, *wanted]).decode("utf-8", "surrogateescape")
     prefix = f"{place.prefix}/" if place.prefix else ""
-    return [_commit(block, prefix) for block in data.split(mark)[1:]]
+    wanted = [prefix + path for path in paths] or ([place.prefix] if prefix else [])
+    mark = token_hex(16)  # no message can hold what is drawn after it was written
+    args = ["log", "-z", "-c", "--raw", "--no-renames", "--no-abbrev", "--full-history",
+            f"-n{limit}" if limit else "--topo-order",
+            f"--format={mark}%H%x00%P%x00%an%x00%at%x00%B%x00", head, "--"]  # fmt: skip
+    data = git(place.gitdir, [*args, *wanted]).decode("utf-8", "replace")
+    found = [_commit(block, prefix) for block in data.split(mark)[1:]]
+    return _over_layouts(place, prefix, found)
 
 
 def taken_back(commits: Sequence[Commit], more: Collection[str] = ()) -> set[str]:
-    """Return the commits that do not count, where one more revert takes back `more`."""
+    """Return which of all commits, newest first, do not count if one more takes back `more`."""
     gone = set(more)
-    for commit in reversed(commits):
+    for commit in commits:
         if commit.id not in gone:
             gone.update(commit.reverts)
     return gone
 
 
+def _joined(path: str, halves: Sequence[Moved]) -> Moved:
+    olds = zip(*(moved.olds for moved in halves), strict=True)
+    new = next((moved.new for moved in halves if moved.new), "")
+    return Moved(path=path, olds=tuple(next(filter(None, each), "") for each in olds), new=new)
+
+
 def _commit(block: str, prefix: str) -> Commit:
-    id_, author, at, message, *rest = block.split("\0")
+    id_, parents, author, at, message, *rest = block.split("\0")
     return Commit(
-        id=id_, author=author, at=int(at), message=message, moved=tuple(_moved(rest, prefix))
-    )
+        id=id_, parents=tuple(parents.split()), author=author, at=int(at), message=message,
+        moved=tuple(_moved(rest, prefix)),
+    )  # fmt: skip
+
+
+def _over_layouts(place: Place, prefix: str, commits: list[Commit]) -> list[Commit]:
+    """Return the commits, in each merge what a parent has of a file in the other layout."""
+    asked = {
+        (c.id, m.path, n): f"{c.parents[n]}:{prefix}{_elsewhere(m.path)}"
+        for c in commits
+        if len(c.parents) > 1
+        for m in c.moved
+        for n, old in enumerate(m.olds)
+        if not old and _elsewhere(m.path)
+    }
+    if not asked:
+        return commits
+    args = ("cat-file", "--batch-check=%(objectname)")
+    said = git(place.gitdir, args, data="\n".join(asked.values()).encode()).decode().split("\n")
+    blobs = dict(zip(asked, (s if len(s) in (40, 64) else "" for s in said), strict=False))
+    return [
+        replace(commit, moved=tuple(_filled(commit, moved, blobs) for moved in commit.moved))
+        for commit in commits
+    ]
+
+
+def _filled(commit: Commit, moved: Moved, blobs: Mapping[tuple[str, str, int], str]) -> Moved:
+    olds = (old or blobs.get((commit.id, moved.path, n), "") for n, old in enumerate(moved.olds))
+    return replace(moved, olds=tuple(olds))
+
+
+def _elsewhere(path: str) -> str:
+    """Return where a file lies in the other layout, "" where there is none."""
+    return next((p for p in layouts(flat(path)) if p != path), "")
 
 
 def _moved(fields: Iterable[str], prefix: str) -> Iterable[Moved]:

@@ -10,13 +10,12 @@ made, a history cut short), it is still right to do to the store what leaving ou
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from kg.audit.carrying import carry_edge, carry_entity, common, common_edge, retracted_edges
-from kg.audit.lineage import Commit
+from kg.audit.lineage import Commit, Moved
 from kg.errors import FormatError
 from kg.format import EDGES, ENTITIES, TRIED, parse_edge, parse_entity, parse_trace
 from kg.format.paths import key_of_edge_path
@@ -35,21 +34,12 @@ class Told:
     files: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    """One file in each parent of a commit, and in the commit; "" where it is absent."""
-
-    olds: tuple[str, ...]
-    new: str
-    path: str
-
-
 class History:
     """The commits of a store, and what each did to the files in question."""
 
     def __init__(self, commits: Sequence[Commit], blob: Blob) -> None:
-        self._commits, self._blob = commits, blob
-        self._by_commit = {c.id: _grouped(c) for c in commits}
+        self._commits, self._blob = commits, blob  # newest first
+        self._by_commit = {c.id: c.files() for c in commits}
         self._last: dict[str, tuple[str, Entity | Edge]] = {}  # by path: a version comes twice
         self.blobs: dict[str, str] = {}  # the last content that each other file had
         self.first: dict[str, Entity] = {}  # each entity that was told of, as it was first met
@@ -76,7 +66,7 @@ class History:
     def tell(self, paths: Collection[str], *without: Collection[str]) -> list[Told]:
         """Return what these files (flat paths) come to, once for each set of commits left out."""
         tellings = [Told() for _ in without]
-        for commit in self._commits:
+        for commit in reversed(self._commits):
             if commit.reverts:
                 continue
             changed = self._by_commit[commit.id]
@@ -86,7 +76,7 @@ class History:
                 self._carry(counted, versions, commit)
         return tellings
 
-    def _carry(self, tellings: Iterable[Told], versions: _Versions, commit: Commit) -> None:
+    def _carry(self, tellings: Iterable[Told], versions: Moved, commit: Commit) -> None:
         path = versions.path
         if path.startswith(f"{ENTITIES}/"):
             self._carry_entity(tellings, versions, commit)
@@ -100,7 +90,7 @@ class History:
                 else:
                     told.files.pop(path, None)
 
-    def _carry_entity(self, tellings: Iterable[Told], versions: _Versions, commit: Commit) -> None:
+    def _carry_entity(self, tellings: Iterable[Told], versions: Moved, commit: Commit) -> None:
         olds = [self._entity(versions.path, blob) for blob in versions.olds]
         new = self._entity(versions.path, versions.new)
         old = olds[0] if len(olds) == 1 else common(olds, new)
@@ -114,7 +104,7 @@ class History:
             made = carry_entity(old, new, onto, run=run, agent=commit.agent, name=first.name)
             _put(told, about.id, made, retracted_edges(old, new))
 
-    def _carry_edge(self, tellings: Iterable[Told], versions: _Versions, commit: Commit) -> None:
+    def _carry_edge(self, tellings: Iterable[Told], versions: Moved, commit: Commit) -> None:
         olds = [self._edge(versions.path, blob) for blob in versions.olds]
         new = self._edge(versions.path, versions.new)
         old = olds[0] if len(olds) == 1 else common_edge(olds, new)
@@ -151,27 +141,6 @@ class History:
             return None
         self._last[path] = blob, value
         return value
-
-
-def flat(path: str) -> str:
-    """Return where a file lies in a flat layout: the fan-out moves files, and changes nothing."""
-    parts = path.split("/")
-    fanned_out = parts[0] in (ENTITIES, EDGES) and len(parts) == 4
-    return "/".join([*parts[:2], parts[3]]) if fanned_out else path
-
-
-def _grouped(commit: Commit) -> dict[str, _Versions]:
-    """Return what a commit changed by flat path, the two halves of a move as one."""
-    groups: dict[str, list[_Versions]] = defaultdict(list)
-    for moved in commit.moved:
-        groups[flat(moved.path)].append(_Versions(moved.olds, moved.new, moved.path))
-    return {path: _joined(path, versions) for path, versions in groups.items()}
-
-
-def _joined(path: str, versions: Sequence[_Versions]) -> _Versions:
-    olds = zip(*(v.olds for v in versions), strict=True)
-    new = next((v.new for v in versions if v.new), "")
-    return _Versions(tuple(next(filter(None, each), "") for each in olds), new, path)
 
 
 def _put(told: Told, id_: str, made: Entity | None, gone: Iterable[Retraction]) -> None:

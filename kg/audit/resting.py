@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kg.audit.replay import History, Told, flat
+from kg.audit.lineage import flat
+from kg.audit.replay import History, Told
 from kg.audit.rules import Valued, ids_of, sources_of, value_of
 from kg.errors import FormatError
 from kg.format import EDGES, ENTITIES, TRIED

@@ -133,7 +133,7 @@ def last_write(*, run: str = "") -> Choose:
 
     def choose(_graph: Graph, history: Sequence[Commit]) -> list[Commit]:
         gone = taken_back(history)
-        for commit in reversed(history):
+        for commit in history:
             stands = commit.id not in gone and not commit.reverts
             if stands and commit.trailer("Op") != "init" and run in ("", commit.run):
                 return [commit]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kg.audit.history import Entry, Event, entries, events
-from kg.audit.lineage import lineage, taken_back
+from kg.audit.history import Event, commits, events
+from kg.audit.lineage import Commit, taken_back
 from kg.graph import Graph
 from kg.graph.draft import Draft
 from kg.model import value_text
@@ -43,14 +43,15 @@ class RunTold:
 
 def runs(graph: Graph) -> list[RunTold]:
     """Return the runs that wrote the store as HEAD has it, the one that wrote last first."""
-    gone = taken_back(lineage(graph.place, graph.at().commit))
+    history = commits(graph)
+    gone = taken_back(history)
     found: dict[tuple[str, str], RunTold] = {}
-    for entry in entries(graph):
-        run, agent = entry.trailer("Run"), entry.trailer("Agent") or entry.author
-        if run and entry.changes:
-            told = found.setdefault((run, agent), RunTold(run=run, agent=agent, last=entry.at))
-            told.reverted += entry.commit in gone
-            _count(told, entry, events(graph, entry))
+    for commit in history:
+        run, agent = commit.run, commit.agent
+        if run and commit.moved:
+            told = found.setdefault((run, agent), RunTold(run=run, agent=agent, last=commit.at))
+            told.reverted += commit.id in gone
+            _count(told, commit, events(graph, commit))
     draft = graph.draft(graph.at())
     for told in found.values():
         told.added = len(told.said)
@@ -58,10 +59,10 @@ def runs(graph: Graph) -> list[RunTold]:
     return list(found.values())
 
 
-def _count(told: RunTold, entry: Entry, done: list[Event]) -> None:
-    told.first, told.commits = entry.at, told.commits + 1
-    told.contradicted += entry.message.count("\nContradiction: ")
-    if entry.trailer("Op") == "revert":
+def _count(told: RunTold, commit: Commit, done: list[Event]) -> None:
+    told.first, told.commits = commit.at, told.commits + 1
+    told.contradicted += len(commit.trailers("Contradiction"))
+    if commit.trailer("Op") == "revert":
         return  # what it brought back, others said
     for event in done:
         if event.what == "new":

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
-from kg.audit.history import Entry, edge_origin, entity_paths, entries, origin
+from kg.audit.blame import Traced, origins
+from kg.audit.lineage import Commit
 from kg.errors import NotFoundError, StoreError
+from kg.format import edge_path, entity_path
+from kg.format.canonical import line_of
 from kg.graph import Graph
 from kg.model import (
     Claim,
@@ -22,7 +24,6 @@ from kg.model import (
     value_text,
 )
 
-T = TypeVar("T")
 CONTEXT = 1  # lines shown before and after the source line
 
 
@@ -46,7 +47,7 @@ class Evidence:
     claim: Claim
     agent: str
     lines: tuple[Line, ...]
-    entry: Entry | None
+    commit: Commit | None
     asked: str = ""
     again: tuple[Sighting, ...] = ()
     retraction: Retraction | None = None
@@ -66,12 +67,10 @@ class Evidence:
         }  # fmt: skip
         if self.filed_under:
             found["filed_under"] = self.filed_under
-        if self.entry is not None:
+        if self.commit is not None:
             found["commit"] = {
-                "id": self.entry.commit,
-                "at": self.entry.at,
-                "subject": self.entry.subject,
-            }
+                "id": self.commit.id, "at": self.commit.at, "subject": self.commit.subject,
+            }  # fmt: skip
         if self.retraction is not None:
             found["retracted"] = {
                 "because": self.retraction.because,
@@ -95,6 +94,7 @@ def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
     whole = [asked, *(entity for entity in kin if entity is not None)]
     edges = {e.id: [edge for edge in draft.edges_of(e.id) if edge.claims] for e in whole}
     found = [one for entity in whole for one in _of(graph, entity, edges[entity.id], key)]
+    found = _with_commits(graph, found)
     if key and not found:
         known = {f.k for entity in whole for f in entity.facts}
         known |= {e.predicate for some in edges.values() for e in some}
@@ -105,8 +105,7 @@ def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
 def _of(graph: Graph, entity: Entity, edges: list[Edge], key: str) -> list[Evidence]:
     """Return the evidence for what is filed under one entity."""
     facts = [f for f in entity.facts if key in ("", f.k)]
-    history = _maybe(lambda: list(entries(graph, entity_paths(entity.id)))) if facts else None
-    found = [_fact(graph, entity, f, history or []) for f in facts]
+    found = [_fact(graph, entity, f) for f in facts]
     found += [
         _edge(graph, e, claim) for e in edges if key in ("", e.predicate) for claim in e.claims
     ]
@@ -128,7 +127,7 @@ def source_lines(graph: Graph, src: str, context: int = CONTEXT) -> tuple[Line, 
     )
 
 
-def _fact(graph: Graph, entity: Entity, fact: Fact, history: list[Entry]) -> Evidence:
+def _fact(graph: Graph, entity: Entity, fact: Fact) -> Evidence:
     return Evidence(
         id=entity.id,
         k=fact.k,
@@ -137,7 +136,7 @@ def _fact(graph: Graph, entity: Entity, fact: Fact, history: list[Entry]) -> Evi
         claim=fact,
         agent=_agent(fact.src),
         lines=source_lines(graph, fact.src),
-        entry=origin(graph, history, fact),
+        commit=None,
         again=tuple(s for s in entity.seen_again if s.identity == fact.identity),
     )
 
@@ -151,7 +150,7 @@ def _edge(graph: Graph, edge: Edge, claim: Claim) -> Evidence:
         claim=claim,
         agent=_agent(claim.src),
         lines=source_lines(graph, claim.src),
-        entry=_maybe(lambda: edge_origin(graph, edge, claim)),
+        commit=None,
         again=tuple(s for s in edge.seen_again if s.since == claim.since),
     )
 
@@ -167,7 +166,7 @@ def _retracted(graph: Graph, id_: str, gone: Retraction) -> Evidence:
         claim=what,
         agent=_agent(what.src),
         lines=(*source_lines(graph, what.src), *source_lines(graph, gone.because, 0)),
-        entry=None,
+        commit=None,
         retraction=gone,
     )
 
@@ -181,12 +180,21 @@ def _agent(src: str) -> str:
     return name.agent if name else ""
 
 
-def _maybe(find: Callable[[], T]) -> T | None:
-    """Return what git says, None where it cannot: the sentence is still the answer."""
+def _with_commits(graph: Graph, found: list[Evidence]) -> list[Evidence]:
+    """Add the commits; where git cannot say, the sentence is still the answer."""
+    wanted: dict[str, list[Traced]] = {}
+    for one in found:
+        if one.retraction is None:
+            wanted.setdefault(_path(one), []).append(one.claim)
     try:
-        return find()
+        known = origins(graph, wanted)
     except StoreError:
-        return None
+        return found
+    return [replace(one, commit=known.get((_path(one), line_of(one.claim)))) for one in found]
+
+
+def _path(one: Evidence) -> str:
+    return edge_path(one.id, one.k, one.v, ()) if one.edge else entity_path(one.id, ())
 
 
 def _nothing(id_: str, key: str, known: set[str]) -> str:

@@ -28,8 +28,8 @@ AGENTS = (
 )  # fmt: skip
 
 _SECTIONS = {
-    "Read": ("recall", "tried", "show", "ls", "why", "log", "ontology"),
-    "Take back": ("revert", "undo", "runs", "diff"),
+    "Read": ("recall", "tried", "show", "ls", "why", "ontology"),
+    "History": ("log", "blame", "runs", "diff", "revert", "undo"),
     "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
     "Resolve": ("compare", "review", "judge", "unmerge", "measure"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
@@ -158,6 +158,7 @@ def commands() -> list[str]:
     """Return the names of all commands, each registered."""
     import kg.cli.care
     import kg.cli.context
+    import kg.cli.history
     import kg.cli.meant
     import kg.cli.measure
     import kg.cli.read

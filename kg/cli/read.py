@@ -12,7 +12,6 @@ from kg.cli.app import Session, as_json, cli
 from kg.cli.output import answer, head, say, say_all, talk
 
 if TYPE_CHECKING:
-    from kg.audit.history import Entry, Event
     from kg.audit.why import Evidence
     from kg.graph import Graph
     from kg.model import Claim, Edge, Entity
@@ -60,24 +59,23 @@ def tried(
 @cli.command("show")
 @click.argument("id_", metavar="ID", shell_complete=complete_id)
 @click.option(
-    "--at", "revision", metavar="REV", default="", help="As of a commit, and the entity alone."
+    "--at", "moment", metavar="MOMENT", default="", help="As of a commit, a date or a run."
 )
 @as_json
 @click.pass_obj
-def show(session: Session, id_: str, revision: str, json_: bool) -> None:
+def show(session: Session, id_: str, moment: str, json_: bool) -> None:
     """Show one entity: every fact and edge, retracted ones too.
 
     Where others were judged to be the same thing, theirs too, below the id they are filed under.
 
     \b
     kg show object/payments-api
-    kg show object/payments-api --at HEAD~3
+    kg show object/payments-api --at 2026-11-30
     """
     graph = session.graph()
-    draft = graph.draft(graph.at(revision))
-    entity = draft.existing(id_, graph.near)
-    edges = draft.edges_of(id_) if not revision else _edges_then(graph, revision, id_)
-    kin = graph.index().kin_of(id_) if not revision else []
+    draft, index = graph.then(moment) if moment else (graph.draft(graph.at()), graph.index())
+    entity = draft.existing(id_, index.ids_like)
+    edges, kin = draft.edges_of(id_), index.kin_of(id_)
     others = [e for e in (draft.entity(other) for other in kin if other != id_) if e is not None]
     if json_:
         found = _entity_json(entity, edges)
@@ -97,18 +95,23 @@ def show(session: Session, id_: str, revision: str, json_: bool) -> None:
 
 @cli.command("ls")
 @click.argument("type_", metavar="[TYPE]", default="")
+@click.option(
+    "--at", "moment", metavar="MOMENT", default="", help="As of a commit, a date or a run."
+)
 @as_json
 @click.pass_obj
-def ls(session: Session, type_: str, json_: bool) -> None:
+def ls(session: Session, type_: str, moment: str, json_: bool) -> None:
     """List all entities, or those of one type.
 
     \b
     kg ls
-    kg ls org
+    kg ls org --at r1785343267
     """
+    from kg.recall.moment import commit_at
+
     graph = session.graph()
     prefix = graph.ontology.type(type_).prefix if type_ else ""
-    rows = listing(graph, prefix)
+    rows = listing(graph, prefix, commit_at(graph.place, moment) if moment else "")
     if json_:
         answer("ls", [{"id": id_, "type": t, "name": name} for id_, t, name in rows])
     else:
@@ -140,35 +143,6 @@ def why(session: Session, id_: str, key: str, json_: bool) -> None:
         _show_evidence(evidence)
     if not found:
         talk(f"{id_} has no facts")
-
-
-@cli.command("log")
-@click.argument("id_", metavar="[ID]", default="", shell_complete=complete_id)
-@click.option(
-    "-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="How many."
-)
-@as_json
-@click.pass_obj
-def log(session: Session, id_: str, limit: int, json_: bool) -> None:
-    """Show what each commit did, in words of facts, newest first.
-
-    \b
-    kg log
-    kg log object/payments-api -n 5
-    """
-    from kg.audit.history import entity_paths, entries, events
-
-    graph = session.graph()
-    paths: list[str] = []
-    if id_:
-        graph.entity(id_)  # a mistyped id is told, with the nearest
-        paths = [*entity_paths(id_), *(path for *_, path in graph.index().edges_of(id_))]
-    found = [(entry, events(graph, entry)) for entry in entries(graph, paths, limit)]
-    if json_:
-        answer("log", [_entry_json(entry, done) for entry, done in found])
-        return
-    for entry, done in found:
-        _show_entry(entry, done)
 
 
 @cli.command("status")
@@ -226,12 +200,12 @@ def fsck(ctx: click.Context, json_: bool) -> None:
     ctx.exit(1 if faults else 0)
 
 
-def listing(graph: Graph, prefix: str) -> list[tuple[str, str, str]]:
+def listing(graph: Graph, prefix: str, commit: str = "") -> list[tuple[str, str, str]]:
     """Return (id, type, name) of the entities of a type, or of all, by id."""
     from kg.errors import FormatError, StoreError
     from kg.format import ENTITIES, parse_entity
 
-    snapshot, found = graph.at(), []
+    snapshot, found = graph.at(commit), []
     for path, blob in snapshot.files(f"{ENTITIES}/{prefix}" if prefix else ENTITIES):
         try:
             entity = parse_entity(snapshot.blob(blob), path)
@@ -240,19 +214,6 @@ def listing(graph: Graph, prefix: str) -> list[tuple[str, str, str]]:
             continue
         found.append((entity.id, entity.type, entity.name))
     return sorted(found)
-
-
-def _edges_then(graph: Graph, revision: str, id_: str) -> list[Edge]:
-    """Return an entity's edges at a revision, which the index does not know."""
-    from kg.format import EDGES, key_of_edge_path, parse_edge
-
-    snapshot = graph.at(revision)
-    prefix = id_.partition("/")[0]
-    return [
-        parse_edge(snapshot.blob(blob), path)
-        for path, blob in snapshot.files(f"{EDGES}/{prefix}")
-        if (key_of_edge_path(path) or ("",))[0] == id_
-    ]
 
 
 def _entity_json(entity: Entity, edges: list[Edge]) -> dict[str, Any]:
@@ -306,38 +267,10 @@ def _show_evidence(found: Evidence) -> None:
     if not found.lines:
         say("    (that line is not in the store: run kg fsck)")
     say(f"  run {found.claim.seen_run}, agent {found.agent or 'unknown'}")
-    if found.entry is not None:
-        say(f"  commit {found.entry.commit[:12]}  {when(found.entry.at)}  {found.entry.subject}")
+    if found.commit is not None:
+        say(f"  commit {found.commit.id[:12]}  {when(found.commit.at)}  {found.commit.subject}")
     for seen in found.again:
         say(f"  seen again by {seen.by} in {seen.run}: {seen.src}")
-
-
-def _show_entry(entry: Entry, done: list[Event]) -> None:
-    run, op = entry.trailer("Run"), entry.trailer("Op")
-    head(f"{entry.commit[:12]}  {when(entry.at)}  {entry.author}  {run}  {op}".rstrip())
-    if not done:
-        say(f"    {entry.subject}")
-    for event in done:
-        say(f"    {event.what}: {event_words(event)}")
-
-
-def event_words(event: Event) -> str:
-    """Return what a commit did, in words."""
-    from kg.model import value_text
-
-    shown = value_text(event.v)
-    if event.what == "tried":
-        return f"{event.k}: {shown} ({event.id})"
-    if not event.k:
-        return f"{event.id}" + (f" ({shown})" if shown and shown not in event.id else "")
-    return f"{event.id} {event.k} {'->' if event.edge else '='} {shown}"
-
-
-def _entry_json(entry: Entry, done: list[Event]) -> dict[str, Any]:
-    return {
-        "commit": entry.commit, "at": entry.at, "agent": entry.author, "run": entry.trailer("Run"),
-        "op": entry.trailer("Op"), "subject": entry.subject, "events": [e.to_json() for e in done],
-    }  # fmt: skip
 
 
 def when(seconds: int) -> str:

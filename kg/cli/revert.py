@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kg.cli.app import Session, as_json, cli
+from kg.cli.history import event_words, seconds_of
 from kg.cli.output import answer, say
-from kg.cli.read import event_words, when
 
 if TYPE_CHECKING:
     from kg.audit.revert import Choose, Reverted
@@ -69,58 +69,6 @@ def undo(session: Session, /, **said: Any) -> None:  # noqa: ANN401
     _take_back(session, session.writable(), last_write(run=session.run), "undo", **said)
 
 
-@cli.command("runs")
-@click.option("--limit", "-n", default=20, show_default=True, help="At most so many; 0 for all.")
-@as_json
-@click.pass_obj
-def runs(session: Session, limit: int, json_: bool) -> None:
-    """List the runs: what each added, confirmed, contradicted, and what of it still stands.
-
-    \b
-    kg runs
-    """
-    from kg.audit.runs import runs as all_runs
-
-    found = all_runs(session.graph())
-    found = found[:limit] if limit else found
-    if json_:
-        answer("runs", [one.to_json() for one in found])
-        return
-    for one in found:
-        say(f"{one.run}  {one.agent}  {when(one.first)}", _reverted(one.reverted, one.commits))
-        counts = {
-            "new": one.added, "seen again": one.confirmed, "contradicting": one.contradicted,
-            "retracted": one.retracted, "tried": one.tried,
-        }  # fmt: skip
-        told = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
-        stands = f"; {one.stands} of {one.added} still stand" if one.added else ""
-        say(f"    {told or 'texts only'}{stands}")
-
-
-@cli.command("diff")
-@click.argument("revisions", metavar="A..B")
-@as_json
-@click.pass_obj
-def diff(session: Session, revisions: str, json_: bool) -> None:
-    """Say what differs between two commits, in words of facts.
-
-    \b
-    kg diff HEAD~5..HEAD
-    """
-    from kg.audit.history import between
-
-    one, dots, other = revisions.partition("..")
-    if not dots or not one:
-        raise click.UsageError("name two commits as A..B; B is HEAD if left out")
-    graph = session.graph()
-    found = between(graph, graph.at(one), graph.at(other or "HEAD"))
-    if json_:
-        answer("diff", [event.to_json() for event in found])
-        return
-    for event in found:
-        say(f"{event.what}: {event_words(event)}")
-
-
 def _take_back(
     session: Session, graph: Graph, choose: Choose, name: str, *,
     because: str, dry_run: bool, json_: bool,
@@ -151,16 +99,3 @@ def _show(found: Reverted, *, dry: bool) -> None:
         say(f"commit {found.commit}")
     elif not found.events:
         say("nothing to take back: none of it stands by these commits alone")
-
-
-def _reverted(count: int, commits: int) -> str:
-    if not count:
-        return ""
-    return "(reverted)" if count == commits else f"({count} of {commits} commits reverted)"
-
-
-def seconds_of(time: str) -> int:
-    """Return the moment of a date or time, in seconds; 0 for none."""
-    from kg.graph.rawtext import seconds
-
-    return seconds(time) if time else 0

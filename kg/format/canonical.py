@@ -201,6 +201,13 @@ def dump_object(members: Mapping[str, object]) -> bytes:
     return ("{\n" + ",\n".join(parts) + "\n}\n").encode()
 
 
+def line_of(value: Claim | Retraction) -> str:
+    """Return the line that holds a fact, a claim of an edge, or a retraction, without its comma."""
+    if isinstance(value, Retraction):
+        return encode(_retraction(value))
+    return encode(_fact(value) if isinstance(value, Fact) else _claim(value, _CLAIM))
+
+
 def _members(value: object, names: Iterable[str]) -> dict[str, object]:
     found = {name: getattr(value, name) for name in names}
     return {name: member for name, member in found.items() if member is not None}

@@ -40,6 +40,7 @@ from kg.model import Entity
 from kg.ontology import Ontology
 from kg.place import Place
 from kg.recall.index import Index
+from kg.recall.past import Past
 from kg.resolve import slug_of
 from kg.store import Outbox, Planned, Repository, Snapshot, Written, write
 from kg.store.healing import heal
@@ -126,12 +127,17 @@ class Graph:
     def draft(self, snapshot: Snapshot) -> Draft:
         """Return a draft on a snapshot of HEAD; names and edges come from the index."""
         index = self.index()
-        return Draft(
-            snapshot,
-            index.ids_named,
-            lambda id_: [(s, p, o) for s, p, o, _ in index.edges_of(id_)],
-            index.path_of,
-        )
+        return Draft(snapshot, index.ids_named, index.edge_keys, index.path_of)
+
+    def then(self, moment: str) -> tuple[Draft, Past]:
+        """Return the store at a moment of the past, to be read, and the index of what it said.
+
+        Raises:
+            NotFoundError: there is no such moment.
+        """
+        past = Past(self.place, moment)
+        snapshot = self.repository.at(past.commit)
+        return Draft(snapshot, past.ids_named, past.edge_keys, past.path_of), past
 
     def blocks(self, draft: Draft | None = None) -> Blocks:
         """Return the names at HEAD, to be found by what is alike; by the rules of a draft."""

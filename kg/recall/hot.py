@@ -42,6 +42,10 @@ def _main(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> int:
         from kg.recall.wide import answer
 
         return answer(place, options)
+    if options.at:
+        from kg.recall.past import answer as answer_then
+
+        return answer_then(place, options)
     return from_index(place, lambda con, head, notes: _print(con, place, options, head, notes))
 
 

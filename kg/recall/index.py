@@ -52,6 +52,10 @@ class Index(Derived):
         )
         return self.connection.execute(sql, (id, id)).fetchall()
 
+    def edge_keys(self, id: str) -> list[tuple[str, str, str]]:  # noqa: A002
+        """Return (subject, predicate, object) of each edge at `id`, either way."""
+        return [(s, p, o) for s, p, o, _ in self.edges_of(id)]
+
     def kin_of(self, id: str) -> list[str]:  # noqa: A002
         """Return the ids of the cluster that an entity is in, the canonical first; [] for none."""
         sql = "select canonical from cluster where id = ?"

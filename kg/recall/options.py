@@ -32,6 +32,7 @@ what to look in
   --kind KIND      only entities with a fact of this kind (decision, preference, ...)
   --about ID       only this entity and its neighbours; with --raw the texts that name them
   --archived       archived entities too
+  --at MOMENT      what was known then: a commit, a date or time, or a run
   --hops N         how far from what matches an answer may lie, along edges (1; 0 to 3)
 
 what to print
@@ -61,8 +62,8 @@ class Options:
     """What the command line asks for; each member is named as its option."""
 
     __slots__ = (
-        "C", "about", "age", "archived", "budget", "explain", "format", "group", "help", "hops",
-        "json", "kind", "limit", "queries", "query", "raw", "tag", "type", "with_raw",
+        "C", "about", "age", "archived", "at", "budget", "explain", "format", "group", "help",
+        "hops", "json", "kind", "limit", "queries", "query", "raw", "tag", "type", "with_raw",
     )  # fmt: skip
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -74,6 +75,7 @@ class Options:
         self.raw = self.with_raw = self.archived = self.json = False
         self.age = self.explain = self.help = False
         self.C = self.type = self.tag = self.kind = self.about = self.group = self.queries = ""
+        self.at = ""
         self.format = "text"
         self.limit, self.hops, self.budget = LIMIT, 1, -1
         words = self._read(list(argv))
@@ -129,6 +131,16 @@ class Options:
             self.budget = 0 if self.format == "json" else BUDGET
         if self.format not in FORMATS:
             raise UsageError(f"--format takes text, json or md: not {self.format}")
+        self._check_texts()
+        if self.hops > 3:
+            raise UsageError("--hops takes 0 to 3")
+        if self.queries and asked:
+            raise UsageError("--queries takes the place of a query: write one or the other")
+        if not (asked or self.queries or self.help):
+            raise UsageError("nothing to look for: write kg recall QUERY")
+
+    def _check_texts(self) -> None:
+        """Refuse what does not go with texts, or only with them."""
         if self.group not in ("", "file"):
             raise UsageError(f"--group takes file: not {self.group}")
         if self.group and not (self.raw or self.with_raw):
@@ -136,12 +148,8 @@ class Options:
         named = [name for name in ("type", "tag", "kind", "age") if getattr(self, name)]
         if named and self.raw and not self.with_raw:
             raise UsageError(f"--{named[0]} is about entities: leave out --raw, or add --with-raw")
-        if self.hops > 3:
-            raise UsageError("--hops takes 0 to 3")
-        if self.queries and asked:
-            raise UsageError("--queries takes the place of a query: write one or the other")
-        if not (asked or self.queries or self.help):
-            raise UsageError("nothing to look for: write kg recall QUERY")
+        if self.at and (self.raw or self.with_raw or self.queries):
+            raise UsageError("--at is about what is known: leave out --raw and --queries")
 
 
 def _value(option: str, rest: list[str]) -> str:

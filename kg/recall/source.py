@@ -142,7 +142,7 @@ class Git:
         """
         wanted = sorted(entries, key=lambda e: order(e.path))
         read = [e for e in wanted if _is_file(e) and (texts or not e.path.startswith("raw/"))]
-        blobs = self._blobs([e.oid for e in read])
+        blobs = self.blobs([e.oid for e in read])
         for entry in wanted:
             if not entry.oid:
                 yield Change(entry.path, "", None)
@@ -162,7 +162,7 @@ class Git:
             raise GitFailedError(f"git {args[0]}: {line or 'failed'}: run kg fsck")
         return out
 
-    def _blobs(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
+    def blobs(self, oids: Sequence[str]) -> Iterator[tuple[bytes | None, str]]:
         """Yield (bytes, problem) of each; git ends at some that it cannot read, so it restarts."""
         at = 0
         for _ in range(_LOST):
