@@ -67,6 +67,7 @@ REGISTERED = {
         "kg.cli.resolve",
         "kg.cli.revert",
         "kg.cli.review",
+        "kg.cli.verbs",
         "kg.cli.write",
     },
 }

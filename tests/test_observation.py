@@ -14,8 +14,9 @@ from strategies import any_text, garbage, names, texts, times
 
 from kg.errors import KgError, MissingSourceError, RefusedError
 from kg.format.schema import problems
-from kg.graph.observation import Observation, parse_observation
+from kg.graph.observation import parse_observation
 from kg.graph.rawtext import check_raw, render_conversation, when
+from kg.graph.said import Observation
 
 PARTS = ("entities", "facts", "edges", "tried", "retract", "rename")
 

@@ -30,8 +30,19 @@ AGENTS = (
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "ontology"),
     "History": ("log", "blame", "runs", "diff", "revert", "undo"),
-    "Write": ("remember", "capture", "add", "retract", "alias", "rename"),
-    "Resolve": ("compare", "review", "judge", "unmerge", "measure"),
+    "Write": (
+        "remember",
+        "capture",
+        "add",
+        "retract",
+        "supersede",
+        "confirm",
+        "archive",
+        "restore",
+        "alias",
+        "rename",
+    ),
+    "Resolve": ("compare", "review", "judge", "unmerge", "measure", "conflicts", "settle", "stale"),
     "Care": ("init", "status", "fsck", "commit", "completion"),
 }
 
@@ -165,6 +176,7 @@ def commands() -> list[str]:
     import kg.cli.resolve
     import kg.cli.revert
     import kg.cli.review
+    import kg.cli.verbs
     import kg.cli.write  # noqa: F401 - importing registers
 
     return list(cli.commands)

@@ -59,7 +59,7 @@ def _show_recorded(one: Recorded) -> None:
         _show_stated(told, "->")
     for path, outcome in one.tried:
         say(f"{outcome}: {path}")
-    for told in (*one.retracted, *one.renamed):
+    for told in (*one.retracted, *one.renamed, *one.amended):
         _show_stated(told, "=")
     for judged in one.judged:
         _show_judged(judged)
@@ -96,8 +96,12 @@ def _show_stated(one: Stated, sign: str) -> None:
     from kg.model import value_text
 
     inferred = " (inferred: the value is not in the source line)" if one.inferred else ""
-    say(f"{one.outcome}: {one.id} {one.k} {sign} {value_text(one.v)}{inferred}")
+    said = f" {one.k} {sign} {value_text(one.v)}" if one.k else ""
+    outcome = "still retracted" if one.because else one.outcome
+    say(f"{outcome}: {one.id}{said}{inferred}")
     say(f"    src: {one.src}")
+    if one.because:
+        say(f"    it was retracted, and nothing new speaks for it: {one.because}")
     for value, src in one.against:
         say(f"    contradicts: {value}  src: {src}")
 

@@ -30,10 +30,11 @@ from kg.graph.blocks import Blocks
 from kg.graph.draft import Draft
 from kg.graph.linking import Linker
 from kg.graph.message import Trailer, commit_message
-from kg.graph.observation import Observation, parse_observation
+from kg.graph.observation import parse_observation
 from kg.graph.pairing import Rules
 from kg.graph.record import Recording
 from kg.graph.recorded import Answer, Recorded
+from kg.graph.said import Observation
 from kg.graph.screening import Redacted, screened
 from kg.graph.transaction import Transaction
 from kg.model import Entity

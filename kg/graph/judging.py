@@ -9,8 +9,8 @@ from __future__ import annotations
 from kg.clusters import Pair, canonical, pair_of, standing
 from kg.errors import RefusedError
 from kg.graph.linking import Linker
-from kg.graph.observation import WITHDRAWN
 from kg.graph.recorded import Judged
+from kg.graph.said import WITHDRAWN
 from kg.model import JUDGING, Edge, Judgement, run_order
 
 # Who only looks at the names of files must not take a doubt for a link.

@@ -49,6 +49,7 @@ def _in_words(recorded: Sequence[Recorded]) -> str:
     done = [f"Rename {s.id} to {value_text(s.v)}" for r in recorded for s in r.renamed]
     done += [f"Judge {j.one} and {j.other} {j.verdict}" for r in recorded for j in r.judged]
     done += [f"Retract {_one(s)}" for r in recorded for s in r.retracted]
+    done += [_amended(s) for r in recorded for s in r.amended if s.outcome != "known"]
     if done:
         return done[0] + (f" and {len(done) - 1} more" if len(done) > 1 else "")
     if len(news) == 1 and not traces:
@@ -63,6 +64,11 @@ def _in_words(recorded: Sequence[Recorded]) -> str:
         return f"See {_count(again, 'fact')} again"
     made = [m.id for r in recorded for m in r.mentions]
     return f"Meet{_about(made).removeprefix(' about')}" if made else "Capture what was seen"
+
+
+def _amended(stated: Stated) -> str:
+    verb = {"confirmed": "Confirm", "archived": "Archive", "restored": "Restore"}[stated.outcome]
+    return f"{verb} {_one(stated) if stated.k else stated.id}"
 
 
 def _one(stated: Stated) -> str:

@@ -7,17 +7,30 @@ has a text, a run, an agent and a source. `kg/schema/observation.json` is the pu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kg.errors import MissingSourceError, RefusedError
 from kg.graph.rawtext import check_raw, render_conversation, seconds, when
+from kg.graph.said import (
+    WITHDRAWN,
+    Anchor,
+    Mention,
+    Observation,
+    Options,
+    SaidArchive,
+    SaidConfirmation,
+    SaidEdge,
+    SaidFact,
+    SaidJudgement,
+    SaidName,
+    SaidRetraction,
+    SaidTrace,
+)
 from kg.model import (
     MAX_NAME,
     OUTCOMES,
     VERDICTS,
     Claim,
-    Value,
     check_agent,
     check_name,
     check_text,
@@ -29,124 +42,7 @@ from kg.model import (
 
 T = TypeVar("T")
 _ANCHOR = ("quote", "lines", "src", "in")
-WITHDRAWN = "withdrawn"  # whoever judged says nothing of the pair any more
 _OPTIONS = ("kind", "basis", "importance", "since", "until")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
-    """Where something was said: a quote (of this text, or `within` a raw file), lines, or a src."""
-
-    quote: str = ""
-    lines: tuple[int, int] | None = None
-    src: str = ""
-    within: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
-    """A thing spoken of, by `id` or by type and name; `ref` names it in this observation."""
-
-    ref: str
-    id: str = ""
-    type: str = ""
-    name: str = ""
-    aliases: tuple[tuple[str, Anchor], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """A claim's optional members, as given."""
-
-    kind: str | None = None
-    basis: str | None = None
-    importance: int | None = None
-    since: str | None = None
-    until: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidFact:
-    """A fact as said: `entity` is a ref or an id, and so is `v` where the key takes an entity."""
-
-    entity: str
-    k: str
-    v: Value
-    anchor: Anchor
-    options: Options = field(default_factory=Options)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidEdge:
-    """An edge as said, between refs or ids."""
-
-    subject: str
-    predicate: str
-    object: str
-    anchor: Anchor
-    options: Options = field(default_factory=Options)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidTrace:
-    """What was tried, as said."""
-
-    about: tuple[str, ...]
-    tried: str
-    outcome: str
-    because: str
-    anchor: Anchor
-    error: str | None = None
-    prose: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidRetraction:
-    """That a fact (`k`, and `v` where there are several) or an edge is no longer held."""
-
-    entity: str
-    anchor: Anchor
-    k: str = ""
-    v: Value | None = None
-    predicate: str = ""
-    object: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidName:
-    """That a thing is now called something else."""
-
-    entity: str
-    name: str
-    anchor: Anchor
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidJudgement:
-    """That two things are one, or are not, or that it is not known; or that this is taken back."""
-
-    one: str
-    other: str
-    verdict: str
-    anchor: Anchor
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """What one run and agent saw, in one text, and what it makes of it."""
-
-    run: str
-    agent: str
-    at: int
-    text: str = ""
-    session: str = ""
-    entities: tuple[Mention, ...] = ()
-    facts: tuple[SaidFact, ...] = ()
-    edges: tuple[SaidEdge, ...] = ()
-    tried: tuple[SaidTrace, ...] = ()
-    retract: tuple[SaidRetraction, ...] = ()
-    rename: tuple[SaidName, ...] = ()
-    judge: tuple[SaidJudgement, ...] = ()
 
 
 def parse_observation(raw: Mapping[str, Any], *, run: str, agent: str, at: int) -> Observation:
@@ -190,6 +86,8 @@ def _observation(raw: Mapping[str, Any], run: str, agent: str, at: int) -> Obser
         retract=_each(raw, "retract", _retraction),
         rename=_each(raw, "rename", _name),
         judge=_each(raw, "judge", _judgement),
+        confirm=_each(raw, "confirm", _confirmation),
+        archive=_each(raw, "archive", _archive),
     )
     refs = [m.ref for m in made.entities]
     if len(set(refs)) != len(refs):
@@ -273,7 +171,7 @@ def _trace(raw: Mapping[str, Any]) -> SaidTrace:
 
 
 def _retraction(raw: Mapping[str, Any]) -> SaidRetraction:
-    _only(raw, ("entity", "k", "v", "predicate", "object", *_ANCHOR))
+    _only(raw, ("entity", "k", "v", "since", "predicate", "object", *_ANCHOR))
     k, predicate = _text_of(raw, "k"), _text_of(raw, "predicate")
     if bool(k) == bool(predicate):
         raise RefusedError("a retraction names a key k, or a predicate and an object")
@@ -281,9 +179,30 @@ def _retraction(raw: Mapping[str, Any]) -> SaidRetraction:
         entity=_ref(raw, "entity"),
         k=k,
         v=check_value(raw["v"]) if "v" in raw else None,
+        since=when(raw["since"]) if "since" in raw else None,
         predicate=predicate,
         object=_ref(raw, "object") if predicate else _text_of(raw, "object"),
         anchor=_anchor(raw, "retraction"),
+    )
+
+
+def _confirmation(raw: Mapping[str, Any]) -> SaidConfirmation:
+    _only(raw, ("entity", "k", "v", *_ANCHOR))
+    return SaidConfirmation(
+        entity=_ref(raw, "entity"),
+        k=_text_of(raw, "k"),
+        v=check_value(raw["v"]) if "v" in raw else None,
+        anchor=_anchor(raw, "confirmation"),
+    )
+
+
+def _archive(raw: Mapping[str, Any]) -> SaidArchive:
+    _only(raw, ("entity", "archived", *_ANCHOR))
+    archived = raw.get("archived", True)
+    if not isinstance(archived, bool):
+        raise RefusedError("archived must be true or false")
+    return SaidArchive(
+        entity=_ref(raw, "entity"), archived=archived, anchor=_anchor(raw, "archive")
     )
 
 

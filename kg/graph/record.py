@@ -5,7 +5,6 @@ Pure on a draft: run again on a newer snapshot it gives what is right there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -13,9 +12,11 @@ from typing import Any
 from kg.clusters import PERSON, RESOLVER, SAME, UNSURE, pair_of
 from kg.errors import MissingSourceError, NotFoundError, RefusedError
 from kg.format import dump_trace, trace_path
+from kg.graph.amend import Amending
 from kg.graph.judging import judge
 from kg.graph.linking import Linker
-from kg.graph.observation import (
+from kg.graph.recorded import Mentioned, Recorded, Stated
+from kg.graph.said import (
     WITHDRAWN,
     Anchor,
     Mention,
@@ -25,10 +26,8 @@ from kg.graph.observation import (
     SaidFact,
     SaidJudgement,
     SaidName,
-    SaidRetraction,
     SaidTrace,
 )
-from kg.graph.recorded import Mentioned, Recorded, Stated
 from kg.graph.sources import Sources
 from kg.model import (
     JUDGING,
@@ -37,8 +36,6 @@ from kg.model import (
     Entity,
     Fact,
     Judgement,
-    Sighting,
-    Source,
     Trace,
     Value,
     check_value,
@@ -51,8 +48,6 @@ from kg.resolve import Decision, Matched, Pending, slug_of, suffixed
 from kg.sightings import (
     Outcome,
     edge_still_retracted,
-    retract_edge,
-    retract_fact,
     see_edge,
     see_fact,
 )
@@ -85,8 +80,15 @@ class Recording:
             self._edge(edge)
         for trace in self._said.tried:
             self._trace(trace)
+        amending = Amending(
+            self._draft, self._said, self._sources, self._ids, self._id, recorded=self.recorded
+        )
         for gone in self._said.retract:
-            self._retract(gone)
+            amending.retract(gone)
+        for seen in self._said.confirm:
+            amending.confirm(seen, self._person)
+        for filed in self._said.archive:
+            amending.archive(filed)
         for name in self._said.rename:
             self._rename(name)
         for judged in self._said.judge:
@@ -208,7 +210,8 @@ class Recording:
         self._draft.put(seen)
         self.recorded.facts.append(
             Stated(id=id_, k=said.k, v=v, src=str(source), outcome=outcome,
-                   inferred=claim["basis"] == "inferred", against=against)
+                   inferred=claim["basis"] == "inferred", against=against,
+                   because=self._why_gone(id_, fact.identity) if outcome == "retracted" else "")
         )  # fmt: skip
 
     def _edge(self, said: SaidEdge) -> None:
@@ -235,8 +238,15 @@ class Recording:
                 self._draft.put(self._entity(id_).seen(self._said.run))
         self.recorded.edges.append(
             Stated(id=subject, k=said.predicate, v=object_, src=str(source), outcome=outcome,
-                   inferred=members["basis"] == "inferred", against=against)
+                   inferred=members["basis"] == "inferred", against=against,
+                   because=self._why_gone(subject, (said.predicate, object_, claim.since or ""))
+                   if outcome == "retracted" else "")
         )  # fmt: skip
+
+    def _why_gone(self, id_: str, identity: tuple[str, str, str]) -> str:
+        """Return the source of the reason for which a statement was last retracted."""
+        gone = [r for r in self._entity(id_).retracted if r.what.identity == identity]
+        return max(gone, key=lambda r: run_order(r.retracted_run)).because
 
     def _against(self, id_: str, term: Term, claim: Claim, v: Value) -> tuple[tuple[str, str], ...]:
         """Return what a new claim contradicts: other values at the same time where one may hold.
@@ -272,7 +282,7 @@ class Recording:
             "until": given.until,
         }
 
-    # traces, retractions, names
+    # traces, names, judgements
 
     def _trace(self, said: SaidTrace) -> None:
         about = tuple(self._id(ref) for ref in said.about)
@@ -296,64 +306,6 @@ class Recording:
         for id_ in about:
             self._draft.put(self._entity(id_).seen(self._said.run))
         self.recorded.tried.append((path, "known" if known else "new"))
-
-    def _retract(self, said: SaidRetraction) -> None:
-        because = self._sources.of(said.anchor, "retraction")
-        id_ = self._id(said.entity)
-        if said.predicate:
-            self._retract_edge(id_, said, because)
-            return
-        for fact in self._retracted_facts(id_, said):
-            again = [s for s in self._entity(id_).seen_again if s.identity == fact.identity]
-            if self._outranked([fact], again):
-                self._gone(id_, said.k, fact.v, because, "seen since")
-                continue
-            self._draft.put(retract_fact(self._entity(id_), fact, str(because), self._said.run))
-            self._gone(id_, said.k, fact.v, because)
-
-    def _retracted_facts(self, id_: str, said: SaidRetraction) -> list[Fact]:
-        facts = [f for f in self._entity(id_).facts if f.k == said.k]
-        if said.v is not None:
-            v = self._ids.get(said.v, said.v) if isinstance(said.v, str) else said.v
-            facts = [f for f in facts if fold(value_text(f.v)) == fold(value_text(v))]
-        elif len({fold(value_text(f.v)) for f in facts}) > 1:
-            values = ", ".join(ascii(value_text(f.v)) for f in facts)
-            raise RefusedError(f"{id_} has several values of {said.k}: name one of {values}")
-        if not facts:
-            known = ", ".join(sorted({f.k for f in self._entity(id_).facts})) or "none"
-            value = f" = {value_text(said.v)}" if said.v is not None else ""
-            wanted = ascii(said.k + value)[1:-1]
-            self._nothing_to_retract(f"{id_} has no fact {wanted}: its keys are {known}")
-        return facts
-
-    def _retract_edge(self, id_: str, said: SaidRetraction, because: Source) -> None:
-        object_ = self._id(said.object)
-        key = (id_, said.predicate, object_)
-        edge = self._draft.edge(key)
-        if edge is None:
-            self._nothing_to_retract(f"there is no edge {' '.join(key)}: see kg show {id_}")
-        elif self._outranked(edge.claims, edge.seen_again):
-            self._gone(id_, said.predicate, object_, because, "seen since")
-        else:
-            self._draft.put(retract_edge(self._entity(id_), edge, str(because), self._said.run))
-            self._draft.remove_edge(key)
-            self._gone(id_, said.predicate, object_, because)
-
-    def _nothing_to_retract(self, problem: str) -> None:
-        """Refuse, unless this is an observation that was recorded before."""
-        if not self._sources.known:
-            raise NotFoundError(problem)
-
-    def _outranked(self, claims: Iterable[Claim], again: Iterable[Sighting]) -> bool:
-        """Whether a later run than this one has said it: then it is told late, and too late."""
-        runs = [run_order(c.seen_run) for c in claims] + [run_order(s.run) for s in again]
-        past = [run for run in runs if run[0] <= time.time()]  # a clock that is ahead counts not
-        return max(past, default=(0, "")) > run_order(self._said.run)
-
-    def _gone(
-        self, id_: str, k: str, v: Value, because: Source, outcome: str = "retracted"
-    ) -> None:
-        self.recorded.retracted.append(Stated(id=id_, k=k, v=v, src=str(because), outcome=outcome))
 
     def _rename(self, said: SaidName) -> None:
         """Give a thing a new name; the old one stays as another name, with the same source."""

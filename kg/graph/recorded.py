@@ -61,7 +61,10 @@ def _cutoffs_to_json(cutoffs: Cutoffs | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What became of one thing said; `against` are the (value, src) that it contradicts."""
+    """What became of one thing said; `against` are the (value, src) that it contradicts.
+
+    `because` is why it was retracted, where nothing new speaks for it and so it stays retracted.
+    """
 
     id: str
     k: str
@@ -70,6 +73,7 @@ class Stated:
     outcome: Outcome | str
     inferred: bool = False
     against: tuple[tuple[str, str], ...] = ()
+    because: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON contract shows it."""
@@ -78,6 +82,8 @@ class Stated:
         }  # fmt: skip
         if self.inferred:
             found["basis"] = "inferred"
+        if self.because:
+            found["retracted_because"] = self.because
         if self.against:
             found["contradicts"] = [{"v": v, "src": src} for v, src in self.against]
         return found
@@ -124,6 +130,7 @@ class Recorded:
     retracted: list[Stated] = field(default_factory=list)
     renamed: list[Stated] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
+    amended: list[Stated] = field(default_factory=list)  # confirmed, archived, restored
     commit: str = ""
 
     @property
@@ -146,6 +153,7 @@ class Recorded:
             "retracted": [s.to_json() for s in self.retracted],
             "renamed": [s.to_json() for s in self.renamed],
             "judged": [j.to_json() for j in self.judged],
+            "amended": [s.to_json() for s in self.amended],
         }
 
 

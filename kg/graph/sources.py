@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from kg.errors import MissingSourceError
 from kg.graph.anchors import Text
 from kg.graph.draft import Draft
-from kg.graph.observation import Anchor, Observation
+from kg.graph.said import Anchor, Observation
 from kg.model import Source, parse_source
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Self
 
 from kg.errors import RefusedError, StateError
 from kg.graph import Graph
-from kg.graph.observation import WITHDRAWN
 from kg.graph.rawtext import whole
 from kg.graph.recorded import Judged
+from kg.graph.said import WITHDRAWN
 from kg.model import VERDICTS
 
 CHOICES = (*VERDICTS, WITHDRAWN)
