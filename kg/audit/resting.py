@@ -33,7 +33,7 @@ class Resting:
     def look_outside(self, place: Place, told: Collection[str]) -> None:
         """Find who speaks of them in the files at HEAD whose history is not told."""
         words = [f'"{id_}"' for id_ in self._ids] + [f"{path}#L" for path in self._texts]
-        for path in _holding(place, self._draft.head.commit, words):
+        for path in holding(place, self._draft.head.commit, words):
             data = self._draft.head.read(path)
             value = _value(path, data) if data is not None and flat(path) not in told else None
             for name in self._spoken_of(value):
@@ -104,7 +104,7 @@ def _value(path: str, data: bytes) -> Valued | None:
         return None
 
 
-def _holding(place: Place, commit: str, words: Collection[str]) -> list[str]:
+def holding(place: Place, commit: str, words: Collection[str]) -> list[str]:
     """Return the files with facts at a commit that hold any of the words."""
     if not words:
         return []

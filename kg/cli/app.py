@@ -29,7 +29,7 @@ AGENTS = (
 
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "ontology"),
-    "History": ("log", "blame", "runs", "diff", "revert", "undo"),
+    "History": ("log", "blame", "runs", "diff", "revert", "undo", "forget"),
     "Write": (
         "remember",
         "capture",

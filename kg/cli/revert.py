@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kg.cli.app import Session, as_json, cli
 from kg.cli.history import event_words, seconds_of
-from kg.cli.output import answer, say
+from kg.cli.output import answer, say, talk
+from kg.cli.read import complete_id
+from kg.errors import NotFoundError, RefusedError
+from kg.model import is_id
 
 if TYPE_CHECKING:
     from kg.audit.revert import Choose, Reverted
@@ -67,6 +71,79 @@ def undo(session: Session, /, **said: Any) -> None:  # noqa: ANN401
     from kg.audit.revert import last_write
 
     _take_back(session, session.writable(), last_write(run=session.run), "undo", **said)
+
+
+@cli.command("forget")
+@click.argument("what", metavar="ID|QUERY|*", shell_complete=complete_id)
+@click.argument("key", default="")
+@click.argument("value", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@dry_
+@as_json
+@click.pass_obj
+def forget(
+    session: Session, /, what: str, key: str, value: str | None, yes: bool, dry_run: bool,
+    json_: bool,
+) -> None:  # fmt: skip
+    """Forget entities with all that is said of them, or one fact: shown first, one commit.
+
+    It can be reverted, since history still holds it: what must not be there either takes kg purge.
+    A QUERY stands for the entities that recall finds by name.
+
+    \b
+    kg forget object/payments-api
+    kg forget object/payments-api on-call platform-team --yes
+    kg forget '*' --yes
+    """
+    from functools import partial
+
+    from kg.audit.forget import EVERYTHING, Wanted, forget_everything
+    from kg.audit.forget import forget as forget_some
+
+    graph = session.writable()
+    if what == EVERYTHING:
+        work = partial(forget_everything, graph)
+    else:
+        ids = (what,) if is_id(what) else _called(graph, what)
+        work = partial(forget_some, graph, Wanted(ids=ids, key=key, value=value))
+    shown = work(dry=True)
+    if not json_:
+        for line in (*shown.words, *shown.texts):
+            say(f"{'would forget' if dry_run else 'forget'}: {line}")
+    if not dry_run:
+        _ask(asked=yes, all_of_it=what == EVERYTHING)
+        shown = work(run=session.run, agent=session.agent)
+    if json_:
+        answer("forget", shown.to_json())
+    elif shown.commit:
+        say(f"commit {shown.commit}")
+        talk("history still holds it: kg revert brings it back, kg purge removes it for good")
+
+
+def _called(graph: Graph, query: str) -> tuple[str, ...]:
+    """Return the entities that a query names."""
+    from kg.recall.asking import ask
+    from kg.recall.options import Options
+
+    with_name = ask(graph.index().connection, Options.of(query, hops=0))
+    found = tuple(row[1] for row in with_name.rows)
+    if not found:
+        raise NotFoundError(f"nothing is known about {query!a}: see kg ls")
+    return found
+
+
+def _ask(*, asked: bool, all_of_it: bool) -> None:
+    """Go on only if a person says so, here or by --yes.
+
+    Raises:
+        RefusedError: nobody did.
+    """
+    if asked:
+        return
+    if all_of_it or sys.stdin is None or not sys.stdin.isatty():
+        raise RefusedError("nothing is forgotten yet: add --yes once this is what you mean")
+    if not click.confirm("forget this?", err=True):
+        raise RefusedError("nothing was forgotten, as you say: see kg show for what is there")
 
 
 def _take_back(
