@@ -58,6 +58,7 @@ LONG = {
 # The commands register with the group, which imports them to know its own.
 REGISTERED = {
     "kg.cli.app": {
+        "kg.cli.backup",
         "kg.cli.care",
         "kg.cli.context",
         "kg.cli.history",

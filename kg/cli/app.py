@@ -43,7 +43,7 @@ _SECTIONS = {
         "rename",
     ),
     "Resolve": ("compare", "review", "judge", "unmerge", "measure", "conflicts", "settle", "stale"),
-    "Care": ("init", "status", "fsck", "commit", "completion"),
+    "Care": ("init", "status", "fsck", "commit", "backup", "restore-backup", "completion"),
 }
 
 
@@ -167,6 +167,7 @@ def _told(ctx: click.Context, /, *_result: object, **_options: object) -> None:
 
 def commands() -> list[str]:
     """Return the names of all commands, each registered."""
+    import kg.cli.backup
     import kg.cli.care
     import kg.cli.context
     import kg.cli.history
