@@ -129,7 +129,7 @@ class _Checker:
             yield _fault(
                 path,
                 f"line {found.line} looks like a secret ({found.kind})",
-                "revoke it; history holds it until it is rewritten with git filter-repo",
+                "revoke it, then kg purge --secret, since history holds it",
             )
 
     def _check_raw(self, path: str, data: bytes) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ AGENTS = (
 
 _SECTIONS = {
     "Read": ("recall", "tried", "show", "ls", "why", "ontology"),
-    "History": ("log", "blame", "runs", "diff", "revert", "undo", "forget"),
+    "History": ("log", "blame", "runs", "diff", "revert", "undo", "forget", "purge"),
     "Write": (
         "remember",
         "capture",
@@ -173,6 +173,7 @@ def commands() -> list[str]:
     import kg.cli.history
     import kg.cli.meant
     import kg.cli.measure
+    import kg.cli.purge
     import kg.cli.read
     import kg.cli.resolve
     import kg.cli.revert

@@ -111,7 +111,7 @@ def forget(
         for line in (*shown.words, *shown.texts):
             say(f"{'would forget' if dry_run else 'forget'}: {line}")
     if not dry_run:
-        _ask(asked=yes, all_of_it=what == EVERYTHING)
+        confirmed("forget this?", "forgotten", yes=yes, may_ask=what != EVERYTHING)
         shown = work(run=session.run, agent=session.agent)
     if json_:
         answer("forget", shown.to_json())
@@ -132,18 +132,18 @@ def _called(graph: Graph, query: str) -> tuple[str, ...]:
     return found
 
 
-def _ask(*, asked: bool, all_of_it: bool) -> None:
+def confirmed(question: str, done: str, *, yes: bool, may_ask: bool = True) -> None:
     """Go on only if a person says so, here or by --yes.
 
     Raises:
         RefusedError: nobody did.
     """
-    if asked:
+    if yes:
         return
-    if all_of_it or sys.stdin is None or not sys.stdin.isatty():
-        raise RefusedError("nothing is forgotten yet: add --yes once this is what you mean")
-    if not click.confirm("forget this?", err=True):
-        raise RefusedError("nothing was forgotten, as you say: see kg show for what is there")
+    if not may_ask or sys.stdin is None or not sys.stdin.isatty():
+        raise RefusedError(f"nothing is {done} yet: add --yes once this is what you mean")
+    if not click.confirm(question, err=True):
+        raise RefusedError(f"nothing was {done}: you said no")
 
 
 def _take_back(
