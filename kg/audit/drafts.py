@@ -133,7 +133,7 @@ def _put(draft: Draft, path: str, data: bytes) -> Valued | None:
         draft.put_file(path, dump_trace(trace))
         return trace
     if path in (ORDER, RESOLVER) or folder == LABELS:
-        draft.put_file(path, _page(path, data))
+        draft.put_file(path, canonical_page(path, data))
         return None
     settings = parse_settings(data)
     check_version(settings)
@@ -187,7 +187,7 @@ def _removed_ids(graph: Graph, found: Sequence[Drafted]) -> Iterator[str]:
             yield parse_entity(before, drafted.path).id
 
 
-def _page(path: str, data: bytes) -> bytes:
+def canonical_page(path: str, data: bytes) -> bytes:
     """Return the canonical bytes of a file that holds no value of the graph."""
     if path == ORDER:
         return dump_order(parse_order(data))

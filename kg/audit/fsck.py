@@ -45,18 +45,20 @@ from kg.resolve.labels import read_labels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing found: a `fault` or a `note`, where, what, and what to do about it."""
+    """One thing found: a `fault` or a `note`, where, what, and what to do about it.
+
+    `mends` says that kg fsck --fix does it: form and place alone are wrong.
+    """
 
     level: str
     path: str
     problem: str
     remedy: str
+    mends: bool = False
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """Return it as the JSON contract shows it."""
-        return {
-            "level": self.level, "path": self.path, "problem": self.problem, "remedy": self.remedy,
-        }  # fmt: skip
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def fsck(graph: Graph) -> list[Finding]:
@@ -109,7 +111,7 @@ class _Checker:
         data = self._snapshot.read(path)
         try:
             if data is not None and canonical(data) != data:
-                yield _fault(path, "is not in canonical form", f"run kg commit {path}")
+                yield _form(path, "is not in canonical form", f"run kg commit {path}")
         except KgError as error:
             yield _fault(path, _said(error, path), "mend the file and run kg commit")
 
@@ -161,7 +163,7 @@ class _Checker:
             self._traces.append((path, trace))
             right = dump_trace(trace)
         if data != right:
-            yield _fault(
+            yield _form(
                 path,
                 "is not in canonical form, or its aliases or contested keys are wrong",
                 f"kg commit {path}",
@@ -169,7 +171,7 @@ class _Checker:
 
     def _placed(self, path: str, wanted: str) -> Iterator[Finding]:
         if path != wanted:
-            yield _fault(
+            yield _form(
                 path,
                 f"its id belongs to {wanted}",
                 "git mv it there, kg commit",
@@ -209,7 +211,7 @@ class _Checker:
         stale = index.tree != self._snapshot.tree and bool(self._snapshot.tree and index.tree)
         if (lost or stale) and self._graph.at().commit == self._snapshot.commit:
             what = f"misses {lost[0]}" if lost else "is of another tree"
-            yield _fault(".git/kg/recall.db", f"the index {what}", "delete it: it is built anew")
+            yield _form(".git/kg/recall.db", f"the index {what}", "delete it: it is built anew")
 
 
 def _notes(graph: Graph, checker: _Checker) -> Iterator[Finding]:
@@ -236,6 +238,10 @@ def _canonical_resolver(data: bytes) -> bytes:
 
 def _fault(path: str, problem: str, remedy: str) -> Finding:
     return Finding(level="fault", path=path, problem=problem, remedy=remedy)
+
+
+def _form(path: str, problem: str, remedy: str) -> Finding:
+    return Finding(level="fault", path=path, problem=problem, remedy=remedy, mends=True)
 
 
 def _note(path: str, problem: str, remedy: str) -> Finding:

@@ -177,19 +177,33 @@ def status(session: Session, json_: bool) -> None:
 
 
 @cli.command("fsck")
+@click.option("--history", is_flag=True, help="Also every commit: trailers, texts, signatures.")
+@click.option("--fix", is_flag=True, help="Mend form and place, in one commit; say what is left.")
 @as_json
 @click.pass_context
-def fsck(ctx: click.Context, json_: bool) -> None:
+def fsck(ctx: click.Context, history: bool, fix: bool, json_: bool) -> None:
     """Check that the store keeps its own rules; each finding ends in its remedy.
 
     Exits 1 where there are faults; notes (contested keys, drafts) are none.
 
     \b
     kg fsck
+    kg fsck --history
     """
     from kg.audit.fsck import fsck as check
+    from kg.audit.mend import in_words, mend
+    from kg.audit.past_faults import past_faults
 
-    found = check(ctx.obj.graph())
+    graph = ctx.obj.writable() if fix else ctx.obj.graph()
+    if fix:
+        mended = mend(graph, run=ctx.obj.run, agent=ctx.obj.agent)
+        for line in in_words(mended):
+            talk(line)
+        if mended.commit:
+            talk(f"commit {mended.commit}")
+    found = check(graph)
+    if history:
+        found += past_faults(graph)
     faults = [f for f in found if f.level == "fault"]
     if json_:
         answer("fsck", {"faults": len(faults), "findings": [f.to_json() for f in found]})

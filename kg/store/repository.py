@@ -28,6 +28,7 @@ from kg.errors import (
 from kg.place import Place
 from kg.store.locks import held, release_ref_lock
 from kg.store.refusals import OWN, PARTIAL, UNFOLD, config_text, told
+from kg.store.signing import signed_commit
 from kg.store.snapshot import Node, Snapshot
 
 # libgit2 refuses to open a repository with this extension unless told that it is known;
@@ -130,6 +131,11 @@ class Repository:
         except (KeyError, pygit2.GitError):
             return NOBODY
 
+    @property
+    def signs(self) -> bool:
+        """Whether git is configured to sign commits here."""
+        return self._is_set("commit.gpgsign")
+
     # checks before a write
 
     def check_writable(self) -> None:
@@ -183,6 +189,11 @@ class Repository:
             for path, data in changes.items():
                 _put(nested, self.in_tree(path).split("/"), data)
             tree = self._edit(root, nested) or self._repo.TreeBuilder().write()
+            if self.signs:
+                return signed_commit(
+                    self.place, str(tree), parent, message, author=author,
+                    committer=self.identity(),
+                )  # fmt: skip
             committer = pygit2.Signature(*self.identity())
             name, email, at = author
             return str(
