@@ -13,9 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from kg.audit.lineage import Commit, Moved, layouts, lineage
+from kg.audit.lineage import Commit, Moved, layouts, lineage, once_called
 from kg.errors import FormatError, NotFoundError
-from kg.format import EDGES, edge_path, entity_path, parse_edge, parse_entity
+from kg.format import (
+    EDGES,
+    edge_path,
+    entity_path,
+    key_of_edge_path,
+    parse_edge,
+    parse_entity,
+)
 from kg.format.canonical import line_of
 from kg.graph import Graph
 from kg.model import (
@@ -95,10 +102,11 @@ def blame(graph: Graph, id_: str, key: str = "", *, gone: bool = False) -> list[
 def origins(graph: Graph, wanted: Mapping[str, Sequence[Traced]]) -> dict[tuple[str, str], Commit]:
     """Return {(flat path, line): the commit that brought it} of statements in files at HEAD."""
     pending = {path: {line_of(v): v for v in values} for path, values in wanted.items()}
-    paths = [layout for path in pending for layout in layouts(path)]
+    head = graph.at().commit
+    paths = [layout for path in _once(graph.place, head, pending) for layout in layouts(path)]
     steps = [
         _Step(commit, path, moved)
-        for commit in lineage(graph.place, graph.at().commit, paths)
+        for commit in lineage(graph.place, head, paths)
         for path, moved in commit.files().items()
         if path in pending
     ]
@@ -145,7 +153,30 @@ def _versions(place: Place, steps: Sequence[_Step]) -> Iterator[tuple[_Step, byt
             if blob not in here:  # one that is damaged or lost says nothing
                 here[blob] = before[blob] if blob in before else next(blobs)[0] or b""
         kept[step.path] = here
-        yield step, here[step.moved.new], [here[old] for old in step.moved.olds]
+        now = {id_: _today(data, step.commit.ids) for id_, data in here.items()}
+        yield step, now[step.moved.new], [now[old] for old in step.moved.olds]
+
+
+def _today(data: bytes, ids: Mapping[str, str]) -> bytes:
+    """Return a version with the ids that things have now."""
+    for old, new in ids.items():
+        data = data.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
+    return data
+
+
+def _once(place: Place, head: str, paths: Iterable[str]) -> list[str]:
+    """Return the flat paths, and those that the same files had before a retype."""
+    found = []
+    for path in paths:
+        found.append(path)
+        key = key_of_edge_path(path)
+        ends = [key[0], key[2]] if key else [path.partition("/")[2].removesuffix(".json")]
+        names = [[end, *once_called(place, head, end)] for end in ends]
+        if key:
+            found += [edge_path(one, key[1], two, ()) for one in names[0] for two in names[1]]
+        else:
+            found += [entity_path(id_, ()) for id_ in names[0]]
+    return list(dict.fromkeys(found))
 
 
 def _added(path: str, new: bytes, olds: Sequence[bytes], open_: Mapping[str, Traced]) -> list[str]:

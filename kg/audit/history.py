@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kg.audit.lineage import Commit, Moved, flat, layouts, lineage
+from kg.audit.lineage import Commit, Moved, flat, layouts, lineage, once_called
 from kg.errors import FormatError, NotFoundError
 from kg.format import (
     EDGES,
@@ -97,7 +97,9 @@ def told(graph: Graph, only: Only, limit: int = 0) -> Iterator[tuple[Commit, lis
     """
     paths: list[str] = []
     if only.id:
-        paths = [
+        before = once_called(graph.place, graph.at().commit, only.id)
+        paths = [path for id_ in before for path in layouts(entity_path(id_, ()))]
+        paths += [
             *layouts(entity_path(only.id, ())),
             *(p for *_, p in graph.index().edges_of(only.id)),
         ]

@@ -8,14 +8,16 @@ rule of its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 
-from kg.format import EDGES, ENTITIES, fanned
+from kg.format import EDGES, ENTITIES, edge_path, entity_path, fanned, key_of_edge_path
 from kg.gitprogram import git
+from kg.model import JUDGING, is_id
 from kg.place import Place
 
 REVERTS = "Reverts"
+RETYPED = "Retyped"  # its value: the old id, a space, the new id
 _NONE = "0" * 40
 
 
@@ -46,6 +48,7 @@ class Commit:
     at: int
     message: str
     moved: tuple[Moved, ...]
+    ids: Mapping[str, str] = field(default_factory=dict)  # what ids of then are now
 
     @property
     def subject(self) -> str:
@@ -65,8 +68,30 @@ class Commit:
         """Return what it changed by flat path: the two halves of a move are one file."""
         groups: dict[str, list[Moved]] = {}
         for moved in self.moved:
-            groups.setdefault(flat(moved.path), []).append(moved)
+            groups.setdefault(self._now(flat(moved.path)), []).append(moved)
         return {path: _joined(path, halves) for path, halves in groups.items()}
+
+    def _now(self, path: str) -> str:
+        """Return the flat path that a file of then has now."""
+        if not self.ids:
+            return path
+        key = key_of_edge_path(path)
+        if key is not None:
+            one, predicate, other = (
+                self.ids.get(key[0], key[0]),
+                key[1],
+                self.ids.get(key[2], key[2]),
+            )
+            ends = sorted((one, other)) if predicate in JUDGING else (one, other)
+            return edge_path(ends[0], predicate, ends[1], ())
+        id_ = path.removeprefix(f"{ENTITIES}/").removesuffix(".json")
+        return entity_path(self.ids[id_], ()) if id_ in self.ids else path
+
+    @property
+    def retyped(self) -> tuple[str, str] | None:
+        """The old and the new id that it gave a thing, None where it gave none."""
+        old, space, new = self.trailer(RETYPED).partition(" ")
+        return (old, new) if space and is_id(old) and is_id(new) else None
 
     @property
     def run(self) -> str:
@@ -113,7 +138,31 @@ def lineage(place: Place, head: str, paths: Sequence[str] = (), *, limit: int = 
             f"--format={mark}%H%x00%P%x00%an%x00%at%x00%B%x00", head, "--"]  # fmt: skip
     data = git(place.gitdir, [*args, *wanted]).decode("utf-8", "replace")
     found = [_commit(block, prefix) for block in data.split(mark)[1:]]
-    return _over_layouts(place, prefix, found)
+    return _with_ids(_over_layouts(place, prefix, found))
+
+
+def once_called(place: Place, head: str, id_: str) -> list[str]:
+    """Return the ids that a thing had before it was retyped, the last first."""
+    said = git(place.gitdir, ("log", "--format=%(trailers:key=Retyped,valueonly)",
+                              f"--grep=^{RETYPED}: ", head, "--"))  # fmt: skip
+    found = [id_]
+    for line in said.decode("utf-8", "replace").split("\n"):
+        old, _, new = line.partition(" ")
+        if new == found[-1] and is_id(old):
+            found.append(old)
+    return found[1:]
+
+
+def _with_ids(commits: list[Commit]) -> list[Commit]:
+    """Return the commits, those before a retype with what its ids have become."""
+    ids: dict[str, str] = {}
+    found = []
+    for commit in commits:
+        if commit.retyped is not None:
+            old, new = commit.retyped
+            ids = {**ids, old: ids.get(new, new)}
+        found.append(replace(commit, ids=ids) if ids else commit)
+    return found
 
 
 def taken_back(commits: Sequence[Commit], more: Collection[str] = ()) -> set[str]:
@@ -176,11 +225,11 @@ def _moved(fields: Iterable[str], prefix: str) -> Iterable[Moved]:
     Source: git-diff(1), "Raw output format" and "diff format for merges".
     """
     meta = ""
-    for field in (part.lstrip("\n") for part in fields):
-        if meta and field.startswith(prefix):
+    for word in (part.lstrip("\n") for part in fields):
+        if meta and word.startswith(prefix):
             parents = len(meta) - len(meta.lstrip(":"))
             blobs = ["" if b == _NONE else b for b in meta.split(" ")[parents + 1 : -1]]
-            yield Moved(path=field.removeprefix(prefix), olds=tuple(blobs[:-1]), new=blobs[-1])
+            yield Moved(path=word.removeprefix(prefix), olds=tuple(blobs[:-1]), new=blobs[-1])
             meta = ""
         else:
-            meta = field if field.startswith(":") else ""
+            meta = word if word.startswith(":") else ""

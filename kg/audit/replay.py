@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from kg.audit.carrying import carry_edge, carry_entity, common, common_edge, retracted_edges
 from kg.audit.lineage import Commit, Moved
+from kg.audit.renaming import renamed, renamed_edge
 from kg.errors import FormatError
 from kg.format import EDGES, ENTITIES, TRIED, parse_edge, parse_entity, parse_trace
 from kg.format.paths import key_of_edge_path
@@ -91,8 +92,8 @@ class History:
                     told.files.pop(path, None)
 
     def _carry_entity(self, tellings: Iterable[Told], versions: Moved, commit: Commit) -> None:
-        olds = [self._entity(versions.path, blob) for blob in versions.olds]
-        new = self._entity(versions.path, versions.new)
+        olds = [self._entity(versions.path, blob, commit) for blob in versions.olds]
+        new = self._entity(versions.path, versions.new, commit)
         old = olds[0] if len(olds) == 1 else common(olds, new)
         about = new or old
         if about is None:
@@ -105,8 +106,8 @@ class History:
             _put(told, about.id, made, retracted_edges(old, new))
 
     def _carry_edge(self, tellings: Iterable[Told], versions: Moved, commit: Commit) -> None:
-        olds = [self._edge(versions.path, blob) for blob in versions.olds]
-        new = self._edge(versions.path, versions.new)
+        olds = [self._edge(versions.path, blob, commit) for blob in versions.olds]
+        new = self._edge(versions.path, versions.new, commit)
         old = olds[0] if len(olds) == 1 else common_edge(olds, new)
         about = new or old
         if about is None:
@@ -118,13 +119,13 @@ class History:
             else:
                 told.edges.pop(about.key, None)
 
-    def _entity(self, path: str, blob: str) -> Entity | None:
+    def _entity(self, path: str, blob: str, commit: Commit) -> Entity | None:
         found = self._parsed(path, blob, parse_entity)
-        return found if isinstance(found, Entity) else None
+        return renamed(found, commit.ids) if isinstance(found, Entity) else None
 
-    def _edge(self, path: str, blob: str) -> Edge | None:
+    def _edge(self, path: str, blob: str, commit: Commit) -> Edge | None:
         found = self._parsed(path, blob, parse_edge)
-        return found if isinstance(found, Edge) else None
+        return renamed_edge(found, commit.ids) if isinstance(found, Edge) else None
 
     def _parsed(
         self, path: str, blob: str, parse: Callable[[bytes, str], Entity | Edge]

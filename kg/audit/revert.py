@@ -96,6 +96,10 @@ def commits_named(names: Sequence[str]) -> Choose:
                 raise NotFoundError(f"{name!a} is no commit of this store's HEAD: see kg log")
             if commit.trailer("Op") == "init":
                 raise RefusedError(f"{name!a} made the store: to be rid of it, remove the folder")
+            if commit.retyped is not None:
+                raise RefusedError(
+                    f"{name!a} gave a thing a new id: kg retype gives it the old one"
+                )
             found.append(commit)
         return found
 
@@ -116,6 +120,7 @@ def commits_of(*, run: str = "", agent: str = "", since: int = 0, until: int = 0
             c
             for c in history
             if c.trailer("Op") != "init"
+            and c.retyped is None
             and run in ("", c.run)
             and agent in ("", c.agent)
             and c.at >= since
@@ -134,7 +139,7 @@ def last_write(*, run: str = "") -> Choose:
     def choose(_graph: Graph, history: Sequence[Commit]) -> list[Commit]:
         gone = taken_back(history)
         for commit in history:
-            stands = commit.id not in gone and not commit.reverts
+            stands = commit.id not in gone and not (commit.reverts or commit.retyped)
             if stands and commit.trailer("Op") != "init" and run in ("", commit.run):
                 return [commit]
         raise NotFoundError("there is nothing left to take back: see kg log")

@@ -122,6 +122,8 @@ class Undoing:
         for id_ in sorted({*before.entities, *after.entities}):
             held = draft.entity(id_)
             made = turned(before.entities.get(id_), after.entities.get(id_), held)
+            if made is not None:  # it may have been of another type then
+                made = replace(made, type=draft.ontology.type_of(id_).name)
             found[id_] = held, made
         for key in sorted({*before.edges, *after.edges}):
             edge = draft.edge(key)

@@ -41,6 +41,7 @@ _SECTIONS = {
         "restore",
         "alias",
         "rename",
+        "retype",
     ),
     "Resolve": ("compare", "review", "judge", "unmerge", "measure", "conflicts", "settle", "stale"),
     "Care": ("init", "status", "fsck", "commit", "backup", "restore-backup", "completion"),

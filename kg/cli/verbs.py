@@ -144,6 +144,29 @@ def restore(
     _write(ctx, [{"text": because, "facts": [fact]}], "restore", **how)
 
 
+@cli.command("retype")
+@id_
+@click.argument("type_", metavar="TYPE")
+@reason_
+@as_json
+@click.pass_obj
+def retype(session: Session, id_: str, type_: str, because: str, json_: bool) -> None:
+    """Give an entity another type, and so another id: every reference follows.
+
+    \b
+    kg retype object/berlin Location --because "it is the city, not the cluster"
+    """
+    from kg.audit.retype import retype as change
+
+    graph = session.writable()
+    done = change(graph, id_, type_, because, run=session.run, agent=session.agent)
+    if json_:
+        answer("retype", done.to_json())
+        return
+    say(f"{done.old} is {done.new} now; {done.references} references followed")
+    say(f"commit {done.commit}")
+
+
 @cli.command("conflicts")
 @click.argument("id_", metavar="[ID]", default="", shell_complete=complete_id)
 @as_json
