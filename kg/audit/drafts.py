@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -55,7 +56,9 @@ def drafts(graph: Graph) -> list[Drafted]:
             "--untracked-files=all", "--", place.prefix or ".")  # fmt: skip
     prefix = f"{place.prefix}/" if place.prefix else ""
     found = []
-    for line in git(place.gitdir, args, top=place.top).decode("utf-8", "replace").split("\0")[:-1]:
+    index = _index(graph)
+    said = git(place.gitdir, args, top=place.top, index=index).decode("utf-8", "replace")
+    for line in said.split("\0")[:-1]:
         flags, path = line[:2], line[3:].removeprefix(prefix)
         if _ours(path) and not path.endswith(".kg-tmp"):
             state = (
@@ -63,6 +66,17 @@ def drafts(graph: Graph) -> list[Drafted]:
             )
             found.append(Drafted(path, state))
     return found
+
+
+def _index(graph: Graph) -> str:
+    """Return "" for git's own index; where that was removed, one as git reset would make it."""
+    place = graph.place
+    if os.path.exists(f"{place.gitdir}/index") or not graph.at().commit:
+        return ""
+    made = f"{place.state}/index.look"
+    git(place.gitdir, ("read-tree", "HEAD"), index=made)
+    git(place.gitdir, ("update-index", "-q", "--refresh"), top=place.top, index=made, codes=(0, 1))
+    return made
 
 
 def commit(graph: Graph, message: str = "", paths: Sequence[str] = ()) -> tuple[str, list[Drafted]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kg.audit.lineage import Commit, Moved, flat, layouts, lineage, once_called
-from kg.errors import FormatError, NotFoundError
+from kg.errors import FormatError, NotFoundError, StoreError
 from kg.format import (
     EDGES,
     ENTITIES,
@@ -136,9 +136,9 @@ def _told(graph: Graph, moved: Iterable[Moved]) -> list[Event]:
 
 def _events(graph: Graph, change: Moved) -> list[Event]:
     kind = change.path.partition("/")[0]
-    old = graph.repository.blob(change.old) if change.old else None
-    new = graph.repository.blob(change.new) if change.new else None
     try:
+        old = graph.repository.blob(change.old) if change.old else None
+        new = graph.repository.blob(change.new) if change.new else None
         if kind == ENTITIES:
             return entity_events(
                 parse_entity(old, change.path) if old is not None else None,
@@ -154,11 +154,9 @@ def _events(graph: Graph, change: Moved) -> list[Event]:
             return [
                 Event(what="tried", id=change.path, k=trace.tried, v=trace.outcome, src=trace.src)
             ]
-    except (FormatError, NotFoundError):
+    except (FormatError, NotFoundError, StoreError):
         return [Event(what="unreadable", id=change.path)]
-    return [
-        Event(what="captured" if kind == RAW and new is not None else "changed", id=change.path)
-    ]
+    return [Event(what="captured" if kind == RAW and change.new else "changed", id=change.path)]
 
 
 def entity_events(old: Entity | None, new: Entity | None) -> list[Event]:

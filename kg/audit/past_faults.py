@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kg.audit.fsck import Finding
 from kg.audit.lineage import Commit, Moved, lineage
 from kg.audit.rules import sources_of, value_of
-from kg.errors import FormatError, KgError
+from kg.errors import FormatError, KgError, StoreError
 from kg.format import RAW
 from kg.graph import Graph
 from kg.model import check_agent, parse_source, run_order
@@ -69,8 +69,8 @@ def _sources(graph: Graph, commit: Commit, moved: Moved) -> Iterator[Finding]:
 def _sources_in(graph: Graph, path: str, blob: str) -> set[str]:
     try:
         value = value_of(path, graph.repository.blob(blob)) if blob else None
-    except FormatError:
-        return set()  # a version that nobody could read
+    except (FormatError, StoreError):
+        return set()  # a version that nobody can read: git fsck names a damaged one
     return set(sources_of(value)) if value is not None else set()
 
 

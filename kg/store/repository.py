@@ -27,6 +27,7 @@ from kg.errors import (
 )
 from kg.place import Place
 from kg.store.locks import held, release_ref_lock
+from kg.store.loose import Loose, is_object_name, unreadable_head
 from kg.store.refusals import OWN, PARTIAL, UNFOLD, config_text, told
 from kg.store.signing import signed_commit
 from kg.store.snapshot import Node, Snapshot
@@ -58,6 +59,7 @@ class Repository:
             raise NotARepositoryError(f"{place.folder} is in no git repository: run kg init there")
         self.place = place
         self._committer = committer
+        self._objects = Loose(place.commondir)
         with _git_errors(place):
             self._repo = pygit2.Repository(place.top or place.gitdir)
 
@@ -80,7 +82,10 @@ class Repository:
                 if self._repo.head_is_unborn:
                     return Snapshot(self, "", "")
                 raise
-            return self.at(str(found))
+            try:
+                return self.at(str(found))
+            except NotFoundError:
+                raise unreadable_head(str(found)) from None
 
     def at(self, revision: str) -> Snapshot:
         """Return the store at a revision, as git names them.
@@ -89,6 +94,8 @@ class Repository:
             NotFoundError: there is no such commit.
         """
         try:
+            if is_object_name(revision):
+                self._objects.check(revision)
             commit = self._repo.revparse_single(revision).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError):
             raise NotFoundError(f"{revision!a} names no commit: see git log") from None
@@ -97,8 +104,11 @@ class Repository:
     def entry(self, tree: str, path: str) -> Node | None:
         """Return the entry at a path below a tree, None where there is none."""
         with _git_errors(self.place):
+            *folders, name = path.split("/")
             try:
-                return _node(self._tree(tree)[path])
+                for folder in folders:
+                    tree = str(self._tree(tree)[folder].id)
+                return _node(self._tree(tree)[name])
             except (KeyError, ValueError):
                 return None
 
@@ -115,6 +125,7 @@ class Repository:
     def blob(self, id_: str) -> bytes:
         """Return a blob's bytes."""
         with _git_errors(self.place):
+            self._objects.check(id_)
             return self._repo[id_].peel(pygit2.Blob).data
 
     def blob_id(self, data: bytes) -> str:
@@ -184,7 +195,7 @@ class Repository:
     ) -> str:
         """Write blobs, the touched trees and a commit on `parent`; return its id. No ref moves."""
         with _git_errors(self.place):
-            root = self._repo[parent].peel(pygit2.Tree) if parent else None
+            root = self._tree(parent) if parent else None
             nested: dict[str, Any] = {}
             for path, data in changes.items():
                 _put(nested, self.in_tree(path).split("/"), data)
@@ -292,7 +303,11 @@ class Repository:
         return f"{self.place.gitdir if ref == 'HEAD' else self.place.commondir}/{ref}.lock"
 
     def _tree(self, id_: str) -> pygit2.Tree:
-        return self._repo[id_].peel(pygit2.Tree)
+        self._objects.check(id_)
+        found = self._repo[id_]
+        if not isinstance(found, pygit2.Tree):
+            self._objects.check(str(found.peel(pygit2.Commit).tree.id))
+        return found.peel(pygit2.Tree)
 
     def _store_tree(self, commit: pygit2.Commit) -> str:
         if not self.place.prefix:

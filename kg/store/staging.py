@@ -51,6 +51,8 @@ class IndexFile:
             # younger index would make it trust a file that was edited right after `git add`
             shutil.copyfile(self._old, self._new)
             shutil.copystat(self._old, self._new)
+        elif repository.head().commit:  # somebody removed it: made anew, as git reset would
+            git(place.gitdir, ("read-tree", "HEAD"), index=self._new)
         if self._loaded is None:
             self._check_large()
         else:
