@@ -107,8 +107,11 @@ def _absorb(
 ) -> tuple[C, list[Sighting]]:
     if old is None:
         return new, again
+    checked = sighting.by.startswith("person:")  # who checks a statement is not where it began
     origin, later = (
-        (old, sighting) if _rank(old) <= _rank(new) else (new, _as_sighting(old, sighting))
+        (old, sighting)
+        if checked or _rank(old) <= _rank(new)
+        else (new, _as_sighting(old, sighting))
     )
     ends = [c.until for c in (old, new) if c.until is not None]
     if ends and origin.until != min(ends):

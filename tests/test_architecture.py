@@ -19,6 +19,7 @@ MODULES = sorted((ROOT / "kg").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").glob("test_*.py"))
 
 LAYERS = {
+    "confidence": 1,
     "errors": 0,
     "text": 0,
     "place": 0,

@@ -10,8 +10,10 @@ from commands import Kg
 from stores import observed, store
 
 from kg.cli.app import Session
+from kg.confidence import confidence
 from kg.errors import RefusedError
 from kg.graph import Graph
+from kg.model import Fact
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,3 +163,31 @@ def test_stale_names_what_is_over_and_paths_that_are_gone(kg: Kg, tmp_path: Path
     assert "nothing" not in out
     assert kg("stale", "--worktree", "nowhere").code == 3
     assert {one["why"] for one in kg("stale", "--json").json("stale")} == {"over"}
+
+
+@pytest.mark.usefixtures("graph")
+def test_confidence_is_computed_when_it_is_asked_for(kg: Kg) -> None:
+    """A contradiction lowers it, a person lifts it, settling restores it; the parts are shown."""
+
+    def values() -> dict[str, float]:
+        found = kg("why", API, "status", "--json").json("why")
+        return {one["v"]: one["confidence"]["value"] for one in found if "confidence" in one}
+
+    assert values() == {"up": 0.3, "down": 0.3}
+    assert "confidence 0.30: stated, contradicted" in kg.ok("why", API, "status")
+    kg.ok("settle", API, "status", "--keep", "up", "--because", "asked")
+    assert values() == {"up": 1.0}
+    kg.ok("add", "fact", API, "note", "fast", "--because", "it answers at once")
+    assert "confidence 0.70: inferred" in kg.ok("why", API, "note")
+    kg.ok("confirm", API, "note", "--because", "measured")
+    assert "confidence 0.95: checked by a person" in kg.ok("why", API, "note")
+
+
+def test_what_is_a_matter_of_taste_fades() -> None:
+    """After its half-life a preference counts for half, a decision as before; policies override."""
+    claim = Fact(k="note", v="tabs", src="raw/x.txt#L1", seen_run="r0")
+    later, policy = 90 * 86_400.0, {"half_life": 45, "weights": {"stated": 0.8, "observed": "x"}}
+    for kind, half, quarter in (("preference", 0.5, 0.2), ("decision", 1.0, 0.8)):
+        plain = confidence(claim, (), kind, contradicted=False, now=later, policy={})
+        given = confidence(claim, (), kind, contradicted=False, now=later, policy=policy)
+        assert (round(plain.value, 3), round(given.value, 3)) == (half, quarter)

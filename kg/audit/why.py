@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from kg.audit.blame import Traced, origins
+from kg.audit.conflicts import conflicts
 from kg.audit.lineage import Commit
+from kg.confidence import Confidence, confidence
 from kg.errors import NotFoundError, StoreError
 from kg.format import edge_path, entity_path
 from kg.format.canonical import line_of
@@ -23,6 +26,7 @@ from kg.model import (
     parse_source,
     value_text,
 )
+from kg.text import fold
 
 CONTEXT = 1  # lines shown before and after the source line
 
@@ -51,6 +55,7 @@ class Evidence:
     asked: str = ""
     again: tuple[Sighting, ...] = ()
     retraction: Retraction | None = None
+    trust: Confidence | None = None
 
     @property
     def filed_under(self) -> str:
@@ -71,6 +76,8 @@ class Evidence:
             found["commit"] = {
                 "id": self.commit.id, "at": self.commit.at, "subject": self.commit.subject,
             }  # fmt: skip
+        if self.trust is not None:
+            found["confidence"] = self.trust.to_json()
         if self.retraction is not None:
             found["retracted"] = {
                 "because": self.retraction.because,
@@ -94,7 +101,7 @@ def why(graph: Graph, id_: str, key: str = "") -> list[Evidence]:
     whole = [asked, *(entity for entity in kin if entity is not None)]
     edges = {e.id: [edge for edge in draft.edges_of(e.id) if edge.claims] for e in whole}
     found = [one for entity in whole for one in _of(graph, entity, edges[entity.id], key)]
-    found = _with_commits(graph, found)
+    found = _with_commits(graph, _with_trust(graph, found, id_))
     if key and not found:
         known = {f.k for entity in whole for f in entity.facts}
         known |= {e.predicate for some in edges.values() for e in some}
@@ -178,6 +185,30 @@ def _key_of(gone: Retraction) -> str:
 def _agent(src: str) -> str:
     name = parse_raw_name(parse_source(src).path)
     return name.agent if name else ""
+
+
+def _with_trust(graph: Graph, found: list[Evidence], id_: str) -> list[Evidence]:
+    """Add how far each can be trusted now."""
+    settings, now = graph.settings(), time.time()
+    ontology, policy = settings.ontology, settings.policies.get("confidence", {})
+    sides = {
+        (side.id, side.k, fold(value_text(side.v)))
+        for conflict in conflicts(graph, id_)
+        for side in conflict.sides
+    }
+    rated = []
+    for one in found:
+        term = ontology.keys.get(one.k) or ontology.predicates.get(one.k)
+        kind = one.claim.kind or (term.kind if term else None) or "fact"
+        if one.retraction is None:
+            contradicted = (one.id, one.k, fold(one.v)) in sides
+            trust = confidence(
+                one.claim, one.again, kind, contradicted=contradicted, now=now, policy=policy
+            )
+            rated.append(replace(one, trust=trust))
+        else:
+            rated.append(one)
+    return rated
 
 
 def _with_commits(graph: Graph, found: list[Evidence]) -> list[Evidence]:

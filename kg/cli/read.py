@@ -283,8 +283,21 @@ def _show_evidence(found: Evidence) -> None:
     say(f"  run {found.claim.seen_run}, agent {found.agent or 'unknown'}")
     if found.commit is not None:
         say(f"  commit {found.commit.id[:12]}  {when(found.commit.at)}  {found.commit.subject}")
+    if found.trust is not None and found.trust.value < 1:
+        say(f"  confidence {found.trust.value:.2f}: {_trust(found)}")
     for seen in found.again:
         say(f"  seen again by {seen.by} in {seen.run}: {seen.src}")
+
+
+def _trust(found: Evidence) -> str:
+    """Return what a confidence is made of, in words."""
+    trust = found.trust
+    if trust is None:
+        return ""
+    parts = ["checked by a person" if trust.validated else found.claim.basis]
+    parts += ["contradicted"] if trust.contradicted else []
+    parts += [f"last seen {trust.age:.0f} days ago"] if trust.decay < 1 else []
+    return ", ".join(parts)
 
 
 def when(seconds: int) -> str:
