@@ -9,6 +9,7 @@ that saw it were recorded.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -74,6 +75,11 @@ def see_edge(
         claims = (*(c for c in edge.claims if c is not old), origin)
         edge = replace(edge, claims=claims, seen_again=(*others, *again))
     return edge, outcome
+
+
+def latest(seen: Iterable[Sighting]) -> Sighting | None:
+    """Return the sighting of the last run, None where there is none."""
+    return max(seen, key=lambda s: run_order(s.run), default=None)
 
 
 def retract_fact(entity: Entity, fact: Fact, because: str, run: str) -> Entity:

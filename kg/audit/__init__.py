@@ -1,4 +1,5 @@
 """Why the store believes what it believes, what changed when, and whether it is sound.
 
-Reads only, but for `drafts.commit`, which commits what a person has edited by hand.
+Reads, and takes back: `revert`, `forget`, `purge`, `retype` and `mend` each make one commit;
+`drafts.commit` commits what a person has edited by hand.
 """

@@ -34,11 +34,11 @@ from kg.model import (
     Retraction,
     Sighting,
     Value,
-    run_order,
     value_text,
 )
 from kg.place import Place
 from kg.recall.source import Git
+from kg.sightings import latest
 
 Traced = Claim | Retraction  # a fact, a claim of an edge, or a retraction
 
@@ -242,14 +242,14 @@ def _of(entity: Entity, edges: Sequence[Edge], key: str, *, gone: bool) -> list[
     found = [
         Blame(
             id=entity.id, k=fact.k, v=fact.v, edge=False, claim=fact, commit=None,
-            confirmed=_latest(s for s in entity.seen_again if s.identity == fact.identity),
+            confirmed=latest(s for s in entity.seen_again if s.identity == fact.identity),
         )
         for fact in entity.facts
     ]  # fmt: skip
     found += [
         Blame(
             id=entity.id, k=edge.predicate, v=edge.object, edge=True, claim=claim, commit=None,
-            confirmed=_latest(s for s in edge.seen_again if s.since == claim.since),
+            confirmed=latest(s for s in edge.seen_again if s.since == claim.since),
         )
         for edge in edges
         for claim in edge.claims
@@ -300,10 +300,6 @@ def _line(claim: Claim) -> Claim:
     if not isinstance(claim, EdgeClaim):
         return claim
     return Claim(**{name: getattr(claim, name) for name in Claim.__dataclass_fields__})
-
-
-def _latest(seen: Iterable[Sighting]) -> Sighting | None:
-    return max(seen, key=lambda s: run_order(s.run), default=None)
 
 
 def _commit_json(commit: Commit | None) -> dict[str, Any] | None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from kg.graph import Graph
 from kg.graph.draft import Draft
-from kg.model import Claim, Edge, Entity, Fact, Sighting, Value, moment, run_order, value_text
+from kg.model import Claim, Edge, Entity, Fact, Sighting, Value, moment, value_text
 from kg.recall.only import DORMANT
 from kg.recall.schema import ITEM, MEMBER
 from kg.recall.show import contested_in
+from kg.sightings import latest
 from kg.text import fold
 
 
@@ -136,7 +137,7 @@ def _sides(draft: Draft, kin: list[str], key: str) -> Iterator[Side]:
 def _fact_side(entity: Entity, fact: Fact) -> Side:
     again = [s for s in entity.seen_again if s.identity == fact.identity]
     return Side(
-        id=entity.id, k=fact.k, v=fact.v, edge=False, claim=fact, confirmed=_last(again)
+        id=entity.id, k=fact.k, v=fact.v, edge=False, claim=fact, confirmed=latest(again)
     )  # fmt: skip
 
 
@@ -144,12 +145,8 @@ def _edge_side(edge: Edge, claim: Claim) -> Side:
     again = [s for s in edge.seen_again if s.since == claim.since]
     return Side(
         id=edge.subject, k=edge.predicate, v=edge.object, edge=True, claim=claim,
-        confirmed=_last(again),
+        confirmed=latest(again),
     )  # fmt: skip
-
-
-def _last(again: list[Sighting]) -> Sighting | None:
-    return max(again, key=lambda s: run_order(s.run), default=None)
 
 
 def _over(entity: Entity, draft: Draft, now: str) -> Iterator[Stale]:
