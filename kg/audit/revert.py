@@ -134,13 +134,13 @@ def commits_of(*, run: str = "", agent: str = "", since: int = 0, until: int = 0
 
 
 def last_write(*, run: str = "") -> Choose:
-    """Return what picks the last commit (of a run) that still counts and reverts nothing."""
+    """Return what picks kg's last commit (of a run) that still counts and reverts nothing."""
 
     def choose(_graph: Graph, history: Sequence[Commit]) -> list[Commit]:
         gone = taken_back(history)
         for commit in history:
             stands = commit.id not in gone and not (commit.reverts or commit.retyped)
-            if stands and commit.trailer("Op") != "init" and run in ("", commit.run):
+            if stands and commit.trailer("Op") not in ("", "init") and run in ("", commit.run):
                 return [commit]
         raise NotFoundError("there is nothing left to take back: see kg log")
 

@@ -19,7 +19,8 @@ _Statement = tuple[str, str, str, bool]  # id, key or predicate, value, whether 
 class RunTold:
     """One run of one agent: its commits from `first` to `last` (seconds), and what they did.
 
-    Of the `added` statements `stands` still hold; `reverted` counts commits that are taken back.
+    Of the `added` statements `stands` still hold; `reverted` counts its commits that are taken
+    back, `took_back` those of others that it took back.
     """
 
     run: str
@@ -33,6 +34,7 @@ class RunTold:
     contradicted: int = 0
     retracted: int = 0
     tried: int = 0
+    took_back: int = 0
     stands: int = 0
     said: set[_Statement] = field(default_factory=set, repr=False)
 
@@ -62,7 +64,8 @@ def runs(graph: Graph) -> list[RunTold]:
 def _count(told: RunTold, commit: Commit, done: list[Event]) -> None:
     told.first, told.commits = commit.at, told.commits + 1
     told.contradicted += len(commit.trailers("Contradiction"))
-    if commit.trailer("Op") == "revert":
+    told.took_back += len(commit.reverts)
+    if commit.reverts:
         return  # what it brought back, others said
     for event in done:
         if event.what == "new":

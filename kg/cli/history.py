@@ -102,7 +102,7 @@ def runs(session: Session, limit: int, json_: bool) -> None:
         say(f"{one.run}  {one.agent}  {when(one.first)}", _reverted(one.reverted, one.commits))
         counts = {
             "new": one.added, "seen again": one.confirmed, "contradicting": one.contradicted,
-            "retracted": one.retracted, "tried": one.tried,
+            "retracted": one.retracted, "tried": one.tried, "commits taken back": one.took_back,
         }  # fmt: skip
         told = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
         stands = f"; {one.stands} of {one.added} still stand" if one.added else ""
