@@ -116,7 +116,7 @@ def without(said: set[tuple[str, ...]], lost: set[tuple[str, ...]]) -> set[tuple
     return {s for s in said if not {s, s[1:], s[:2]} & lost}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("in_order", [True, False])
 def test_reverting_runs_equals_a_history_without_them(
     tmp_path: Path, seed: int, in_order: bool
@@ -127,7 +127,7 @@ def test_reverting_runs_equals_a_history_without_them(
     """
     rng = random.Random(f"{seed} {in_order}")
     runs = [(f"r{n}", f"agent-{n % 3 if in_order else n}") for n in range(1, 9)]
-    order = [rng.choice(runs) for _ in range(100)]
+    order = [rng.choice(runs) for _ in range(200)]
     if in_order:
         order.sort(key=lambda one: int(one[0][1:]))
     said = [operation(rng, run, agent, n) for n, (run, agent) in enumerate(order)]

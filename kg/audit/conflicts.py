@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kg.audit.resting import holding
+from kg.audit.rules import value_of
+from kg.errors import FormatError
 from kg.graph import Graph
 from kg.graph.draft import Draft
 from kg.model import Claim, Edge, Entity, Fact, Sighting, Value, moment, value_text
@@ -106,18 +109,23 @@ def stale(graph: Graph, now: str, worktree: str = "") -> Iterator[Stale]:
 
     `now` is a time as FORMAT.md writes it; `worktree` a folder of code, "" to look at no paths.
     """
-    draft, index = graph.draft(graph.at()), graph.index()
-    asleep = f"select e.id from ent e left join roles r on r.n = e.roles where {DORMANT}"  # noqa: S608
-    dormant = {row[0] for row in index.connection.execute(asleep)}
-    for (id_,) in index.connection.execute("select id from ent where archived = 0 order by id"):
-        entity = draft.entity(id_)
-        if entity is None:
-            continue
-        if id_ in dormant:
-            yield Stale(why="dormant", id=id_, detail=f"last seen in {entity.last_seen_run}")
-        yield from _over(entity, draft, now)
-        if worktree:
-            yield from _gone(entity, worktree)
+    joins = "page p on p.n = e.n left join roles r on r.n = e.roles"
+    asleep = f"select e.id, p.seen from ent e join {joins} where e.archived = 0 and {DORMANT}"  # noqa: S608 - constants
+    rows = graph.index().connection.execute(f"{asleep} order by e.id")
+    for id_, seen in rows:
+        yield Stale(why="dormant", id=id_, detail=f"last seen in {seen}")
+    snapshot = graph.at()
+    for path in sorted(holding(graph.place, snapshot.commit, ('"until": "', '"k": "path"'))):
+        try:
+            value = value_of(path, snapshot.read(path) or b"")
+        except FormatError:
+            continue  # fsck names it
+        if isinstance(value, Entity) and not value.archived:
+            yield from _over(value.id, [(f.k, f.v, f) for f in value.facts], now)
+            yield from _gone(value, worktree) if worktree else ()
+        elif isinstance(value, Edge):
+            said = [(value.predicate, value.object, claim) for claim in value.claims]
+            yield from _over(value.subject, said, now)
 
 
 def _sides(draft: Draft, kin: list[str], key: str) -> Iterator[Side]:
@@ -149,14 +157,11 @@ def _edge_side(edge: Edge, claim: Claim) -> Side:
     )  # fmt: skip
 
 
-def _over(entity: Entity, draft: Draft, now: str) -> Iterator[Stale]:
-    said: list[tuple[str, Value, Claim]] = [(f.k, f.v, f) for f in entity.facts if f.until]
-    for edge in draft.edges_of(entity.id):
-        said += [(edge.predicate, edge.object, c) for c in edge.claims if c.until]
+def _over(id_: str, said: Iterable[tuple[str, Value, Claim]], now: str) -> Iterator[Stale]:
     for k, v, claim in said:
-        if moment(claim.until) <= moment(now):
+        if claim.until and moment(claim.until) <= moment(now):
             detail = f"held until {claim.until}"
-            yield Stale(why="over", id=entity.id, k=k, v=v, detail=detail, src=claim.src)
+            yield Stale(why="over", id=id_, k=k, v=v, detail=detail, src=claim.src)
 
 
 def _gone(entity: Entity, worktree: str) -> Iterator[Stale]:

@@ -16,13 +16,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kg.audit.drafts import drafts
+from kg.audit.resting import holding
 from kg.audit.rewriting import INSTALL, rewrite
+from kg.audit.rules import value_of
 from kg.audit.scrub import Scrub, values_of
-from kg.errors import DirtyError, NotFoundError, RefusedError, StoreError
+from kg.errors import DirtyError, FormatError, NotFoundError, RefusedError, StoreError
 from kg.format import ENTITIES, RAW
 from kg.gitprogram import git
 from kg.graph import Graph
-from kg.model import parse_source
+from kg.model import Edge, Entity, parse_source
 from kg.place import Place
 from kg.recall.source import Git
 from kg.store.bundle import make_bundle
@@ -232,17 +234,18 @@ def _drop_old(place: Place) -> None:
 def _resting(graph: Graph, scrub: Scrub) -> list[tuple[str, str, Any]]:
     """Return what at HEAD rests on purged lines alone, and does not repeat them."""
     found: list[tuple[str, str, Any]] = []
-    draft = graph.draft(graph.at())
-    for (id_,) in graph.index().connection.execute("select id from ent order by id"):
-        entity = draft.entity(id_)
-        if entity is None:
-            continue
-        kept = scrub.entity(entity)
-        found += [(id_, f.k, f.v) for f in kept.facts if scrub.cites(f.src)]
-        edges = [scrub.edge(e) for e in draft.edges_of(id_)]
-        found += [
-            (id_, e.predicate, e.object) for e in edges if any(scrub.cites(c.src) for c in e.claims)
-        ]
+    snapshot = graph.at()
+    for path in sorted(holding(graph.place, snapshot.commit, [f"{p}#L" for p in scrub.lines])):
+        try:
+            value = value_of(path, snapshot.read(path) or b"")
+        except FormatError:
+            continue  # fsck names it
+        if isinstance(value, Entity):
+            facts = scrub.entity(value).facts
+            found += [(value.id, f.k, f.v) for f in facts if scrub.cites(f.src)]
+        elif isinstance(value, Edge):
+            claims = scrub.edge(value).claims
+            found += [value.key for c in claims[:1] if scrub.cites(c.src)]
     return found
 
 

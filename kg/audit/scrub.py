@@ -72,6 +72,8 @@ class Scrub:
     def file(self, path: str, data: bytes) -> tuple[str, bytes]:
         """Return path and bytes of any file of the store after the purge; path "" if it goes."""
         folder = path.partition("/")[0]
+        if folder != RAW and not self._touches(path, data):
+            return path, data
         if folder == RAW:
             return self.moved.get(path, self._path(path)), self.text(path, data)
         if folder in (ENTITIES, EDGES) and path.endswith(".json"):
@@ -79,6 +81,14 @@ class Scrub:
         if folder == TRIED and self._tried(path, data):
             return "", b""
         return self._path(path), self._moved_in(self.replaced(data))
+
+    def _touches(self, path: str, data: bytes) -> bool:
+        """Whether anything in a file may be meant; a JSON escape may hide a word."""
+        names = (*self.lines, *self.moved)
+        if any(name.encode() in data for name in names):
+            return True
+        found = self.pattern and re.search(self.pattern.encode(), data + path.encode())
+        return bool(found or (self.pattern and b"\\" in data))
 
     def _tried(self, path: str, data: bytes) -> bool:
         """Whether a trace rests on a purged line: who knows what of it it repeats."""
