@@ -213,3 +213,16 @@ def test_the_log_is_narrowed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert runs("--since", "2001-01-01", "--op", "remember", "-n", "1") == ["r6"]
     assert runs("--until", "2001-01-01") == []
     assert "port = 80" in kg.ok("log", "--key", "port")
+
+
+def test_what_is_one_thing_is_blamed_as_one(tmp_path: Path) -> None:
+    """Facts of all that were judged one are told, each under the id it is filed under."""
+    graph = store(tmp_path / "memory")
+    for n, name in enumerate(("api", "the api")):
+        graph.remember([observed(f"{name}\n", (name, "port", n), run=f"r{n + 1}", agent="one")])
+    same = {"one": "object/api", "other": "object/the-api", "verdict": "same", "lines": 1}
+    graph.remember([{"run": "r3", "agent": "one", "text": "same\n", "judge": [same]}], person="ada")
+    told = {
+        (one.id, one.v): one.commit and one.commit.run for one in blame(graph, "object/the-api")
+    }
+    assert told == {("object/the-api", 1): "r2", ("object/api", 0): "r1"}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from kg.audit.lineage import Commit, Moved, layouts, lineage, once_called
+from kg.audit.lineage import Commit, Moved, Once, layouts, lineage
 from kg.errors import FormatError, NotFoundError
 from kg.format import (
     EDGES,
@@ -166,12 +166,12 @@ def _today(data: bytes, ids: Mapping[str, str]) -> bytes:
 
 def _once(place: Place, head: str, paths: Iterable[str]) -> list[str]:
     """Return the flat paths, and those that the same files had before a retype."""
-    found = []
+    found, once = [], Once(place, head)
     for path in paths:
         found.append(path)
         key = key_of_edge_path(path)
         ends = [key[0], key[2]] if key else [path.partition("/")[2].removesuffix(".json")]
-        names = [[end, *once_called(place, head, end)] for end in ends]
+        names = [once.called(end) for end in ends]
         if key:
             found += [edge_path(one, key[1], two, ()) for one in names[0] for two in names[1]]
         else:

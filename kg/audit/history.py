@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kg.audit.lineage import Commit, Moved, flat, layouts, lineage, once_called
+from kg.audit.lineage import Commit, Moved, Once, flat, layouts, lineage
 from kg.errors import FormatError, NotFoundError, StoreError
 from kg.format import (
     EDGES,
@@ -97,12 +97,9 @@ def told(graph: Graph, only: Only, limit: int = 0) -> Iterator[tuple[Commit, lis
     """
     paths: list[str] = []
     if only.id:
-        before = once_called(graph.place, graph.at().commit, only.id)
-        paths = [path for id_ in before for path in layouts(entity_path(id_, ()))]
-        paths += [
-            *layouts(entity_path(only.id, ())),
-            *(p for *_, p in graph.index().edges_of(only.id)),
-        ]
+        called = Once(graph.place, graph.at().commit).called(only.id)
+        paths = [path for id_ in called for path in layouts(entity_path(id_, ()))]
+        paths += [path for *_, path in graph.index().edges_of(only.id)]
     for commit in commits(graph, paths, limit if only.all_of_them() else 0):
         if only.takes(commit):
             done = [event for event in events(graph, commit) if only.hits(event)]

@@ -141,16 +141,23 @@ def lineage(place: Place, head: str, paths: Sequence[str] = (), *, limit: int = 
     return _with_ids(_over_layouts(place, prefix, found))
 
 
-def once_called(place: Place, head: str, id_: str) -> list[str]:
-    """Return the ids that a thing had before it was retyped, the last first."""
-    said = git(place.gitdir, ("log", "--format=%(trailers:key=Retyped,valueonly)",
-                              f"--grep=^{RETYPED}: ", head, "--"))  # fmt: skip
-    found = [id_]
-    for line in said.decode("utf-8", "replace").split("\n"):
-        old, _, new = line.partition(" ")
-        if new == found[-1] and is_id(old):
-            found.append(old)
-    return found[1:]
+class Once:
+    """The ids that things had before they were retyped, as the history up to a commit says."""
+
+    def __init__(self, place: Place, head: str) -> None:
+        """Read all such commits at once."""
+        said = git(place.gitdir, ("log", f"--format=%(trailers:key={RETYPED},valueonly)",
+                                  f"--grep=^{RETYPED}: ", head, "--"))  # fmt: skip
+        lines = (line.partition(" ") for line in said.decode("utf-8", "replace").split("\n"))
+        self._pairs = [(old, new) for old, _, new in lines if is_id(old) and is_id(new)]
+
+    def called(self, id_: str) -> list[str]:
+        """Return what a thing is called, and was called before, the last first."""
+        found = [id_]
+        for old, new in self._pairs:
+            if new == found[-1]:
+                found.append(old)
+        return found
 
 
 def _with_ids(commits: list[Commit]) -> list[Commit]:
