@@ -18,6 +18,7 @@ from kg.model import value_text
 from kg.text import fold
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from kg.graph import Graph
@@ -31,9 +32,11 @@ def told(run: str, agent: str, text: str, **parts: Any) -> dict[str, Any]:  # no
     return {"run": run, "agent": agent, "text": f"{text}\n", **parts}
 
 
-def operation(rng: random.Random, run: str, agent: str, n: int) -> dict[str, Any]:
+def operation(
+    rng: random.Random, run: str, agent: str, n: int, names: Sequence[str] = NAMES
+) -> dict[str, Any]:
     """Return a random observation that names its things by type and name."""
-    one, other = rng.sample(NAMES, 2)
+    one, other = rng.sample(names, 2)
     k, v = rng.choice(FACTS)
     entities = [{"ref": "it", "type": "Object", "name": one}]
     both = [*entities, {"ref": "on", "type": "Object", "name": other}]
@@ -137,6 +140,38 @@ def test_reverting_runs_equals_a_history_without_them(
     for run in sorted(gone):
         revert(graph, commits_of(run=run))
     check_store(graph.place.folder)
+    other = store(tmp_path / "without")
+    lost |= play(other, [one for one in said if one["run"] not in gone])
+    assert without(statements(graph), lost) == without(statements(other), lost)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_are_taken_back_over_merges(tmp_path: Path, seed: int) -> None:
+    """What two clones said of different things and git merged is told as one history."""
+    rng, top = random.Random(f"merge {seed}"), tmp_path / "all"
+    graph, said, lost = store(top), list[dict[str, Any]](), set[tuple[str, ...]]()
+    away = ["xray", "yankee", "zulu"]
+
+    def work(count: int, names: list[str]) -> None:
+        nonlocal lost
+        for _ in range(count):
+            n = len(said)
+            said.append(operation(rng, f"r{n // 6 + 1}", f"agent-{n % 3}", n, names))
+            lost |= play(graph, said[-1:])
+
+    work(30, NAMES)
+    for _ in range(2):
+        git(top, "branch", "-f", "side")
+        work(20, NAMES)
+        git(top, "switch", "-q", "side")
+        work(20, away)
+        git(top, "switch", "-q", "main")
+        git(top, "merge", "-q", "--no-ff", "-m", "merge", "side")
+    work(10, [*NAMES, *away])
+    gone = {f"r{n}" for n in rng.sample(range(1, len(said) // 6 + 1), 7)}
+    for run in sorted(gone):
+        revert(graph, commits_of(run=run))
+    check_store(str(top))
     other = store(tmp_path / "without")
     lost |= play(other, [one for one in said if one["run"] not in gone])
     assert without(statements(graph), lost) == without(statements(other), lost)

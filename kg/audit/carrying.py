@@ -112,7 +112,8 @@ def common_edge(parents: Sequence[Edge | None], new: Edge | None) -> Edge | None
         return there[0] if len(there) == len(parents) else None
     if not there:
         return None
-    claims = _taken([p.claims for p in there], len(parents), new.claims)
+    taken = _taken([p.claims for p in there], len(parents), new.claims)
+    claims = tuple({claim.since: claim for claim in reversed(taken)}.values())
     judgements = _taken([p.judgements for p in there], len(parents), new.judgements)
     if not (claims or judgements):
         return None
