@@ -114,6 +114,21 @@ def test_a_line_goes_with_the_facts_that_repeat_it(tmp_path: Path) -> None:
     check_store(str(top))
 
 
+def test_code_beside_the_store_keeps_its_bytes(tmp_path: Path) -> None:
+    """With --shared-history the code's files are as they were, in commits with new ids."""
+    top = tmp_path / "top"
+    graph = in_tree(top)
+    said = observed(f"the key is {SECRET}\n", ("api", "note", SECRET), run="r1", agent="one")
+    graph.remember([said])
+    (top / "code.py").write_text("print('more')\n", encoding="utf-8")
+    git(top, "commit", "-qam", "more code")
+    purge(graph, words_matching(SECRET), shared=True, backup=str(tmp_path / "b.bundle"))
+    assert SECRET not in objects(top)
+    assert git(top, "log", "--format=%s", "--", "code.py") == "more code\ncode\n"
+    assert (top / "code.py").read_text(encoding="utf-8") == "print('more')\n"
+    check_store(str(top), "memory")
+
+
 def test_a_revert_still_names_what_it_took_back(tmp_path: Path) -> None:
     """The trailers of reverts follow the new ids, so a revert can itself be reverted."""
     top = tmp_path / "memory"
