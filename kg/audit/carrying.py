@@ -199,6 +199,8 @@ def _seen(old: Entity | None, new: Entity, onto: Entity, agent: str) -> Entity:
     after = {f.identity: f for f in new.facts}
     for identity, fact in after.items():
         known = before.get(identity)
+        if known is fact:
+            continue  # read from the same line: nearly all are
         if known is None or (fact.src, fact.seen_run) != (known.src, known.seen_run):
             onto, _ = add_fact(onto, fact, _by(fact, agent))
         elif fact != known:

@@ -19,6 +19,7 @@ from kg.audit.lineage import Commit, Moved
 from kg.audit.renaming import renamed, renamed_edge
 from kg.errors import FormatError
 from kg.format import EDGES, ENTITIES, TRIED, parse_edge, parse_entity, parse_trace
+from kg.format.canonical import Known
 from kg.format.paths import key_of_edge_path
 from kg.model import Edge, EdgeClaim, Entity, Retraction, Trace
 
@@ -41,6 +42,7 @@ class History:
     def __init__(self, commits: Sequence[Commit], blob: Blob) -> None:
         self._commits, self._blob = commits, blob  # newest first
         self._by_commit = {c.id: c.files() for c in commits}
+        self._known: Known = {}  # versions of one file have most lines in common
         self._last: dict[str, tuple[str, Entity | Edge]] = {}  # by path: a version comes twice
         self.blobs: dict[str, str] = {}  # the last content that each other file had
         self.first: dict[str, Entity] = {}  # each entity that was told of, as it was first met
@@ -120,12 +122,15 @@ class History:
                 told.edges.pop(about.key, None)
 
     def _entity(self, path: str, blob: str, commit: Commit) -> Entity | None:
-        found = self._parsed(path, blob, parse_entity)
+        found = self._parsed(path, blob, self._parse)
         return renamed(found, commit.ids) if isinstance(found, Entity) else None
 
     def _edge(self, path: str, blob: str, commit: Commit) -> Edge | None:
         found = self._parsed(path, blob, parse_edge)
         return renamed_edge(found, commit.ids) if isinstance(found, Edge) else None
+
+    def _parse(self, data: bytes, path: str) -> Entity:
+        return parse_entity(data, path, self._known)
 
     def _parsed(
         self, path: str, blob: str, parse: Callable[[bytes, str], Entity | Edge]

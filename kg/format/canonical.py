@@ -26,6 +26,7 @@ from kg.model import (
 from kg.text import MISREAD
 
 T = TypeVar("T")
+Known = dict[str, Any]  # what lines say: {list and line: (what it is sorted by, its value)}
 
 # Line separators split lines in some readers (`str.splitlines`), the bidirectional controls
 # make a line read differently from what it says (CVE-2021-42574); JSON readers see the same.
@@ -92,8 +93,10 @@ def dump_edge(edge: Edge) -> bytes:
     return dump_object(members)
 
 
-def parse_entity(data: bytes, path: str) -> Entity:
+def parse_entity(data: bytes, path: str, known: Known | None = None) -> Entity:
     """Return the entity a file holds, whatever its layout.
+
+    `known` is for who reads many versions of one file: what a line says is made once.
 
     Raises:
         FormatError: it is not one; names the place and the problem.
@@ -107,9 +110,9 @@ def parse_entity(data: bytes, path: str) -> Entity:
             id=_str(raw, "id"),
             type=_str(raw, "type"),
             name=_str(raw, "name"),
-            facts=_each(raw, "facts", lambda m: Fact(**_known(m, _FACT, need=("k", "v")))),
-            seen_again=_each(raw, "seen_again", _parse_fact_sighting),
-            retracted=_each(raw, "retracted", _parse_retraction),
+            facts=_each(raw, "facts", _parse_fact, known),
+            seen_again=_each(raw, "seen_again", _parse_fact_sighting, known),
+            retracted=_each(raw, "retracted", _parse_retraction, known),
             contested=tuple(sorted(check_word(k, "key") for k in _strings(raw, "contested"))),
             first_run=_str(raw, "first_run"),
             last_seen_run=_str(raw, "last_seen_run"),
@@ -236,6 +239,10 @@ def _retraction(gone: Retraction) -> dict[str, object]:
     return {**line, "because": gone.because, "retracted_run": gone.retracted_run}
 
 
+def _parse_fact(raw: Mapping[str, Any]) -> Fact:
+    return Fact(**_known(raw, _FACT, need=("k", "v")))
+
+
 def _parse_retraction(raw: Mapping[str, Any]) -> Retraction:
     line = dict(raw)
     because, run = line.pop("because", None), line.pop("retracted_run", None)
@@ -273,15 +280,33 @@ def _known(
 
 
 def _each(
-    raw: Mapping[str, Any], name: str, make: Callable[[Mapping[str, Any]], T]
+    raw: Mapping[str, Any],
+    name: str,
+    make: Callable[[Mapping[str, Any]], T],
+    known: Known | None = None,
 ) -> tuple[T, ...]:
-    made = []
+    made: list[tuple[str, T]] = []
     for member in _list(raw, name):
         if not isinstance(member, dict):
             raise RefusedError(f"{name} holds something that is not an object")
-        made.append(make(member))
+        made.append(_made(member, name, make, known))
     # the order in a file says nothing; one order makes equal values equal
-    return tuple(sorted(made, key=repr))
+    return tuple(value for _, value in sorted(made, key=lambda one: one[0]))
+
+
+def _made(
+    member: dict[str, Any], name: str, make: Callable[[Mapping[str, Any]], T], known: Known | None
+) -> tuple[str, T]:
+    """Return a member's value with what it is sorted by."""
+    if known is None:
+        value = make(member)
+        return repr(value), value
+    line = f"{name} {member!r}"  # as text: 1 and true are equal, and are not the same value
+    if line not in known:
+        value = make(member)
+        known[line] = repr(value), value
+    found: tuple[str, T] = known[line]
+    return found
 
 
 def _strings(raw: Mapping[str, Any], name: str) -> list[str]:
