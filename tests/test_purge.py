@@ -12,6 +12,7 @@ from stores import git, in_tree, observed, store
 from kg import secrets
 from kg.audit.blame import blame
 from kg.audit.fsck import fsck
+from kg.audit.past_faults import past_faults
 from kg.audit.purge import lines_named, purge, words_matching
 from kg.audit.revert import commits_named, revert
 from kg.errors import KgError, NotFoundError, RefusedError
@@ -127,6 +128,31 @@ def test_code_beside_the_store_keeps_its_bytes(tmp_path: Path) -> None:
     assert git(top, "log", "--format=%s", "--", "code.py") == "more code\ncode\n"
     assert (top / "code.py").read_text(encoding="utf-8") == "print('more')\n"
     check_store(str(top), "memory")
+
+
+def test_a_common_word_shreds_no_message(tmp_path: Path) -> None:
+    """A purged line of one letter, or a value that is an agent's name, leaves trailers alone."""
+    graph, top = store(tmp_path / "memory"), tmp_path / "memory"
+    said = observed("a\nscoper\n", run="r1", agent="scoper")
+    said["entities"] = [{"ref": "api", "type": "Object", "name": "api"}]
+    said["facts"] = [{"entity": "api", "k": "note", "v": "scoper", "lines": 2}]
+    raw = graph.remember([said], subject="a scoper reads data").recorded[0].raw
+    purge(graph, lines_named(graph, f"{raw}#L1-L2"))
+    message = git(top, "log", "--format=%B", "-1", "HEAD", "--", "raw")
+    assert message.startswith("[purged] [purged] reads data\n")
+    assert "Agent: scoper" in message
+    assert list(past_faults(Graph(graph.place))) == []
+    scrub = lines_named(Graph(graph.place), f"{raw_of(top)}#L1")
+    scrub.words.append("word")
+    assert scrub.message(b"a word\n") == b"a [purged]\n"
+    assert scrub.message(b"a word\n\nmore of word\n") == b"a [purged]\n\nmore of [purged]\n"
+    assert scrub.message(b"word\n\nAgent: word\n") == b"[purged]\n\nAgent: word\n"
+
+
+def raw_of(top: Path) -> str:
+    """Return the one text of a store."""
+    (path,) = git(top, "ls-files", "raw").split()
+    return path
 
 
 def test_a_revert_still_names_what_it_took_back(tmp_path: Path) -> None:

@@ -99,18 +99,18 @@ def purge(
         RefusedError: it cannot be done here, or not yet; the message says why. Nothing changed.
         StoreError: git failed, or an object still has it; the backup has all that was there.
     """
-    _check(graph, shared=shared)
-    planned = _plan(graph, scrub)
-    if dry:
-        return planned
-    if importlib.util.find_spec("git_filter_repo") is None:
-        raise RefusedError(INSTALL)
     place = graph.place
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    beside = f"{(place.folder or place.gitdir).rstrip('/')}.before-purge-{stamp}.bundle"
-    made = make_bundle(place, backup or beside)
-    graph.close()
-    with own_lock(place.state, time.monotonic() + WAIT):
+    with own_lock(place.state, time.monotonic() + WAIT):  # what is planned is what is rewritten
+        _check(graph, shared=shared)
+        planned = _plan(graph, scrub)
+        if dry:
+            return planned
+        if importlib.util.find_spec("git_filter_repo") is None:
+            raise RefusedError(INSTALL)
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        beside = f"{(place.folder or place.gitdir).rstrip('/')}.before-purge-{stamp}.bundle"
+        made = make_bundle(place, backup or beside)
+        graph.close()
         rewrite(place, scrub)
         _drop_old(place)
     after = Graph(place)

@@ -106,8 +106,8 @@ def commits_named(names: Sequence[str]) -> Choose:
     return choose
 
 
-def commits_of(*, run: str = "", agent: str = "", since: int = 0, until: int = 0) -> Choose:
-    """Return what picks the commits of a run, of an agent, and since or before a time (seconds).
+def commits_of(*, run: str = "", agent: str = "", since: int = 0) -> Choose:
+    """Return what picks the commits of a run, of an agent, and since a time (seconds).
 
     Raises (when it picks):
         NotFoundError: no commit is such.
@@ -124,7 +124,6 @@ def commits_of(*, run: str = "", agent: str = "", since: int = 0, until: int = 0
             and run in ("", c.run)
             and agent in ("", c.agent)
             and c.at >= since
-            and (not until or c.at < until)
         ]
         if not found:
             raise NotFoundError(f"no commit is of {run or agent or 'that time'}: see kg runs")

@@ -34,6 +34,7 @@ from kg.model import Claim, Edge, Entity, Fact, parse_raw_name, parse_source, va
 from kg.sightings import add_fact, see_edge
 from kg.text import fold
 
+_TRAILER = re.compile(rb"[A-Za-z][A-Za-z-]*: ")
 _WORDS = re.compile(r"\w+")
 LINE, WORD = b"[purged]", "purged"
 C = TypeVar("C", bound=Claim)
@@ -102,10 +103,16 @@ class Scrub:
         return re.sub(self.pattern.encode(), WORD.encode(), data) if self.pattern else data
 
     def message(self, data: bytes) -> bytes:
-        """Return a commit's message after the purge."""
+        """Return a commit's message after the purge.
+
+        Trailers are changed by the pattern alone: they name runs and agents, not what was said.
+        """
+        said, gap, trailers = data.rpartition(b"\n\n")
+        if not all(_TRAILER.match(line) for line in trailers.splitlines()):
+            said, gap, trailers = data, b"", b""
         for word in sorted(self.words, key=len, reverse=True):
-            data = _uncut(data.replace(word.encode(), LINE), word.encode())
-        return self._moved_in(self.replaced(data))
+            said = _uncut(_whole_words(word).sub(LINE, said), word.encode())
+        return self._moved_in(self.replaced(said + gap + trailers))
 
     # entities and edges
 
@@ -208,6 +215,11 @@ class Scrub:
 
     def _path(self, path: str) -> str:
         return re.sub(self.pattern, WORD, path) if self.pattern else path
+
+
+def _whole_words(word: str) -> re.Pattern[bytes]:
+    """Return what finds a text where it does not stand within a longer word."""
+    return re.compile(rb"(?<![0-9A-Za-z])" + re.escape(word.encode()) + rb"(?![0-9A-Za-z])")
 
 
 def _uncut(message: bytes, word: bytes) -> bytes:
