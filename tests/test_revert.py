@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from kg.audit.lineage import lineage
 from kg.audit.revert import commits_named, commits_of, last_write, revert
 from kg.audit.runs import runs
 from kg.errors import NotFoundError, RefusedError
+from kg.format import dump_entity
 from kg.model import value_text
 from kg.text import fold
 
@@ -274,6 +276,28 @@ def test_a_run_is_taken_back_over_a_merge_of_two_clones(tmp_path: Path) -> None:
     assert set(facts(graph, "object/web")) == {"tag"}
     assert set(facts(graph, "object/db")) == {"note"}
     assert set(facts(graph, "object/api")) == {"status"}
+    check_store(str(top))
+
+
+def test_what_a_person_merged_by_hand_keeps_its_text(tmp_path: Path) -> None:
+    """A merge that brought a fact no branch has: the text it rests on outlives the run it is of."""
+    graph, top = store(tmp_path / "memory"), tmp_path / "memory"
+    graph.remember([observed("api is up\n", ("api", "status", "up"), run="r1", agent="one")])
+    raw = graph.remember([observed("tag x\n", ("api", "tag", "x"), run="r2", agent="two")])
+    git(top, "branch", "side", "HEAD~1")
+    git(top, "switch", "-q", "side")
+    graph.remember([observed("api is red\n", ("api", "note", "red"), run="r3", agent="three")])
+    git(top, "switch", "-q", "main")
+    git(top, "merge", "-q", "--no-commit", "side", check=False)
+    path = top / "entities/object/api.json"
+    entity = graph.entity("object/api")
+    fact = replace(entity.facts[0], k="note", v="by hand", src=f"{raw.recorded[0].raw}#L1")
+    path.write_bytes(dump_entity(replace(entity, facts=(*entity.facts, fact))))
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "merge by hand")
+    revert(graph, commits_of(run="r2"))
+    assert facts(graph, "object/api")["note"] == f"{raw.recorded[0].raw}#L1"
+    assert "tag" not in facts(graph, "object/api")
     check_store(str(top))
 
 

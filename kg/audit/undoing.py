@@ -15,13 +15,13 @@ from kg.audit.history import Event, edge_events, entity_events
 from kg.audit.lineage import Commit, lineage, taken_back
 from kg.audit.replay import History, Told
 from kg.audit.resting import Resting
-from kg.audit.rules import Valued, ids_of
+from kg.audit.rules import Valued, ids_of, sources_of
 from kg.audit.turning import turned, turned_edge
 from kg.format import EDGES, ENTITIES, RAW, TRIED, entity_path
 from kg.format.paths import key_of_edge_path
 from kg.graph import Graph
 from kg.graph.draft import Draft, Key
-from kg.model import Edge, Entity
+from kg.model import Edge, Entity, parse_source
 
 GRAPH = (ENTITIES, EDGES, RAW, TRIED)
 Held = Entity | Edge | bytes | None
@@ -128,9 +128,11 @@ class Undoing:
         for key in sorted({*before.edges, *after.edges}):
             edge = draft.edge(key)
             found[key] = edge, turned_edge(before.edges.get(key), after.edges.get(key), edge)
+        cited = {path for _, made in found.values() for path in _texts_of(made)}
         for path in sorted({*before.files, *after.files}):
-            if before.files.get(path) != after.files.get(path):
-                blob = after.files.get(path)
+            blob = after.files.get(path)
+            # what the store holds beyond its history (a merge by hand) may rest on a text, too
+            if before.files.get(path) != blob and (blob or path not in cited):
                 data = self._graph.repository.blob(blob) if blob else None
                 found[path] = draft.file(path), data
         return {item: (old, made) for item, (old, made) in found.items() if old != made}
@@ -140,6 +142,12 @@ def _ends(paths: set[str]) -> set[str]:
     """Return the ends of the edges among these paths."""
     keys = [key for path in paths if (key := key_of_edge_path(path))]
     return {end for subject, _, object_ in keys for end in (subject, object_)}
+
+
+def _texts_of(value: Held) -> set[str]:
+    """Return the texts that a value rests on."""
+    srcs = sources_of(value) if isinstance(value, Entity | Edge) else []
+    return {parse_source(src).path for src in srcs}
 
 
 def _id(path: str) -> str:
